@@ -52,6 +52,8 @@ using base::EnvironmentError;
 using base::InputError;
 using base::SolverError;
 
+using schedule::Precision;
+
 using mesh::box_generations;
 using mesh::BoxOptions;
 using mesh::Generations;
@@ -232,6 +234,9 @@ inline Generations refined_generations(Mesh mesh, int times) {
 struct MultigridOptions {
   Generations meshes{};             ///< the last is the mesh of the operator
   Coarsening coarsening{};          ///< levels below the operator
+  /// In which levels are stored and computed, all but the coarsest, whose solver works in double. The operator itself
+  /// and the method around the cycles stay in double.
+  Precision precision = Precision::double_precision;
   MultigridParameters parameters{}; ///< cycle, smoother and coarse solver
 };
 
@@ -296,6 +301,7 @@ inline std::vector<solvers::FieldBlock> make_blocks(const Operator& A, const Pre
     if (of.multigrid) {
       made.meshes = std::make_shared<const Generations>(of.multigrid->meshes);
       made.coarsening = of.multigrid->coarsening;
+      made.precision = of.multigrid->precision;
       made.multigrid = of.multigrid->parameters;
     }
     preconditioners.push_back(std::move(made));
@@ -323,20 +329,23 @@ make_hierarchy(const Operator& A, const MultigridOptions& options, std::span<con
   if (!A.constraints().entries.empty() && A.conditions().empty())
     throw InputError("multigrid: the operator was made with constrained entries, coarser levels need conditions");
   const auto meshes = std::make_shared<const Generations>(options.meshes);
-  const auto symmetric = op::generate_symmetric_part(A.form(), A.system(), A.conditions(), A.built().options);
+  auto own = A.built().options;
+  own.precision = options.precision;
   auto levels = op::generate_levels({.form = form_on ? Form() : *A.form().source,
                                      .form_on = std::move(form_on),
                                      .system = A.system(),
                                      .meshes = meshes,
                                      .conditions = {A.conditions().begin(), A.conditions().end()},
-                                     .kernels = A.built().options,
+                                     .kernels = own,
                                      .coarsening = options.coarsening});
+  if (levels.empty()) own.precision = Precision::double_precision;
+  const auto finest = op::generate_own_level(A.form(), A.system(), A.conditions(), own);
   auto kernels = op::kernels_of(levels);
-  for (auto& kernel : op::kernels_of(symmetric)) kernels.push_back(std::move(kernel));
+  for (auto& kernel : op::kernels_of(finest)) kernels.push_back(std::move(kernel));
   op::compile(kernels);
-  const auto part = op::make_auxiliary(symmetric, A);
-  return solvers::make_hierarchy(op::make_levels(std::move(levels), part.A ? *part.A : A, *meshes), A.system(),
-                                 null_space, part);
+  const auto own_level = op::make_auxiliary(finest, A);
+  return solvers::make_hierarchy(op::make_levels(std::move(levels), own_level.A ? *own_level.A : A, *meshes),
+                                 A.system(), null_space, own_level);
 }
 
 struct SolveOptions {

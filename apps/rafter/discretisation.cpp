@@ -53,8 +53,10 @@ double num_vectors(const io::Problem& problem) {
   const auto& options = problem.solver;
   constexpr double conjugate_gradients = 4;
   const double common = 6 + num_null_space_vectors(problem);
-  // The finest level keeps the vectors of its smoother and a residual; all coarser ones together have fewer unknowns.
-  const double multigrid = uses_multigrid(problem) ? 8 : 0;
+  // The finest level keeps the vectors of its smoother and a residual, in floats its right-hand side and solution, too;
+  // all coarser ones together have fewer unknowns.
+  const bool is_single = problem.level_precision == schedule::Precision::single_precision;
+  const double multigrid = !uses_multigrid(problem) ? 0 : is_single ? 5 : 8;
   constexpr double minimal_residuals = 8, stabilised = 7;
   if (options.method == "minres") return common + multigrid + minimal_residuals;
   if (options.method == "bicgstab") return common + multigrid + stabilised;

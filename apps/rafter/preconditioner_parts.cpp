@@ -28,7 +28,10 @@ solvers::GeneratedBlocks generate_blocks(const io::Problem& problem, const form:
                                          const std::shared_ptr<const mesh::Generations>& meshes) {
   std::vector<solvers::FieldPreconditioner> preconditioners;
   for (const auto& name : problem.blocks)
-    preconditioners.push_back({.name = name, .meshes = meshes, .coarsening = problem.coarsening});
+    preconditioners.push_back({.name = name,
+                               .meshes = meshes,
+                               .coarsening = problem.coarsening,
+                               .precision = problem.level_precision});
   solvers::GeneratedBlocks result;
   at_preconditioner(problem, [&] {
     result = solvers::generate_blocks(form, system, conditions, kernels, std::move(preconditioners));
@@ -42,6 +45,7 @@ std::vector<op::GeneratedLevel> PreparedProblem::generate_levels(const op::Kerne
                                            .conditions = options_.dirichlet,
                                            .kernels = kernels,
                                            .coarsening = problem_.coarsening};
+  specification.kernels.precision = problem_.level_precision;
   if (problem_.time)
     specification.form_on = [this](const auto& spaces) { return forms_->theta_tangent(spaces); };
   else
@@ -62,7 +66,7 @@ std::shared_ptr<const solvers::MultigridHierarchy> PreparedProblem::make_hierarc
   if (!uses_multigrid(problem_) || uses_blocks(problem_)) return nullptr;
   std::shared_ptr<const solvers::MultigridHierarchy> result;
   at_preconditioner(
-      problem_, [&] { result = solvers::make_hierarchy(levels_, system_, constraints_.conditions, symmetric_part_); });
+      problem_, [&] { result = solvers::make_hierarchy(levels_, system_, constraints_.conditions, own_level_); });
   return result;
 }
 

@@ -257,15 +257,17 @@ void PreparedProblem::make_operators(const form::LoweredForm& bilinear, const st
     forms.passing.insert(forms.passing.end(), constraints_.masses.begin(), constraints_.masses.end());
   }
   std::vector<op::GeneratedLevel> levels;
-  op::GeneratedAuxiliary symmetric;
+  op::GeneratedAuxiliary own_level;
   if (solves && uses_multigrid(problem_) && !uses_blocks(problem_)) {
     levels = generate_levels(own_options);
+    auto level_options = own_options;
+    if (!levels.empty()) level_options.precision = problem_.level_precision;
     if (uses_multigrid(problem_))
-      symmetric = op::generate_symmetric_part(bilinear, system_, options_.dirichlet, own_options);
+      own_level = op::generate_own_level(bilinear, system_, options_.dirichlet, level_options);
   }
   if (solves && uses_blocks(problem_))
     blocks_ = generate_blocks(problem_, forms_->preconditioner(), system_, options_.dirichlet, own_options, meshes_);
-  for (const auto& parts : {op::kernels_of(levels), solvers::kernels_of(blocks_), op::kernels_of(symmetric)})
+  for (const auto& parts : {op::kernels_of(levels), solvers::kernels_of(blocks_), op::kernels_of(own_level)})
     forms.kept.insert(forms.kept.end(), parts.begin(), parts.end());
   require_stored_fits(problem_, system_, forms);
   auto kernels = forms.kept;
@@ -273,8 +275,8 @@ void PreparedProblem::make_operators(const form::LoweredForm& bilinear, const st
   op::compile(kernels, events_.compilation);
   operator_ = std::make_shared<op::Operator>(action, std::move(constraints), diagonal);
   data_->bind(*operator_, action->form);
-  symmetric_part_ = op::make_auxiliary(symmetric, *operator_);
-  levels_ = op::make_levels(std::move(levels), symmetric_part_.A ? *symmetric_part_.A : *operator_, *meshes_);
+  own_level_ = op::make_auxiliary(own_level, *operator_);
+  levels_ = op::make_levels(std::move(levels), own_level_.A ? *own_level_.A : *operator_, *meshes_);
   if (theta_forms_)
     make_stepper(std::move(*theta_forms_), load);
   else if (problem_.forms.F)

@@ -142,7 +142,7 @@ private:
   std::unique_ptr<Postprocess> postprocess_;
   PlannedConstraints constraints_;
   std::vector<op::Level> levels_; ///< levels of multigrid below the operator, from coarse to fine
-  op::Auxiliary symmetric_part_;  ///< what multigrid takes in the operator's place where that is not symmetric
+  op::Auxiliary own_level_;       ///< what multigrid takes in the operator's place on its own level, if anything
   solvers::GeneratedBlocks blocks_;
 };
 

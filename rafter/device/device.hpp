@@ -136,7 +136,7 @@ struct Capabilities {
   int num_compute_units = 0;
   int most_items = 1;      ///< number of items that a group may have
   int sub_group_width = 1; ///< number of items that run in step
-  int vector_width = 1;    ///< doubles that an item computes at a time
+  int vector_width = 1;    ///< doubles that an item computes at a time: 1, 2, 4 or 8
   std::size_t memory_bytes = 0;
   std::size_t most_buffer_bytes = 0; ///< size of the largest buffer
   std::size_t shared_bytes = 0;      ///< memory that the items of a group share
@@ -167,7 +167,8 @@ public:
   /// Compiles a source, or takes the program from the cache. On failure throws EnvironmentError that names the command,
   /// its output and the kept source.
   virtual std::shared_ptr<const Program> compile(const std::string& source, const CompileOptions& options = {}) = 0;
-  /// Runs tasks in any order on any thread. They may run at the same time, because they write disjoint data.
+  /// Runs tasks in any order on any thread. They may run at the same time, because they write disjoint data. They begin
+  /// when those of earlier runs have ended, whose events need not be waited for.
   virtual std::shared_ptr<Event> run(std::span<const Task> tasks) = 0;
   /// Calls body(i) once for every i in [0, count) on the host threads of the device, in any order, and returns when all
   /// calls are done; serves loops over vectors. Devices without such threads run it on the thread of the caller. The

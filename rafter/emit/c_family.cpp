@@ -156,7 +156,7 @@ std::string emit(const LoopProgram& program, const std::string& language) {
 schedule::Target target(const std::string& language) {
   if (language == language_of_interpreters) return {.has_lanes = true, .has_groups = true};
   const auto& spelling = spelling_of(language);
-  return {.has_lanes = spelling.has_vectors(), .has_groups = spelling.has_groups()};
+  return {.has_lanes = spelling.has_vectors() && !spelling.has_groups(), .has_groups = spelling.has_groups()};
 }
 
 } // namespace rafter::emit

@@ -35,9 +35,13 @@ std::string function(form::ScalarOp op, Type type) {
 std::string prefetch(const std::string& place) { return fmt::format("__builtin_prefetch({}, 0, 2)", place); }
 
 // Vector types may alias the numbers that they consist of.
-std::string of_numbers(const std::string& array, Type type, bool is_written) {
-  return fmt::format("(({}{}*){})", is_written ? "" : "const ",
-                     type == Type::integer ? "ivec" : c::names_of(type).vector, array);
+std::string load_whole(const std::string& array, const std::string& y, Type type) {
+  return fmt::format("((const {}*){})[{}]", type == Type::integer ? "ivec" : c::names_of(type).vector, array, y);
+}
+
+std::string store_whole(const std::string& array, const std::string& y, const char* assignment,
+                        const std::string& value, Type type) {
+  return fmt::format("(({}*){})[{}] {} {}", c::names_of(type).vector, array, y, assignment, value);
 }
 
 std::string as_numbers(const std::string& array, Type type, bool is_written) {
@@ -53,14 +57,13 @@ std::string store(const std::string& address, const char* assignment, const std:
   return fmt::format("*({}*)({}) {} {}", c::names_of(type).loose, address, assignment, value);
 }
 
-std::string lane(const std::string& vector, const std::string& number) { return fmt::format("{}[{}]", vector, number); }
+std::string lane(const std::string& vector, const std::string& number, Type) {
+  return fmt::format("{}[{}]", vector, number);
+}
 
 std::string converted(const std::string& value, Type type) {
   return fmt::format("__builtin_convertvector({}, {})", value, c::names_of(type).vector);
 }
-
-/// Comparing vectors gives -1 where they are equal.
-std::string equal(const std::string& a, const std::string& b) { return fmt::format("-({} == {})", a, b); }
 
 } // namespace
 
@@ -75,13 +78,13 @@ const Spelling& c_spelling() {
       .argument = argument,
       .batches = batches,
       .function = function,
-      .vectors = {.of_numbers = of_numbers,
+      .vectors = {.load_whole = load_whole,
+                  .store_whole = store_whole,
                   .as_numbers = as_numbers,
                   .load = load,
                   .store = store,
                   .lane = lane,
-                  .converted = converted,
-                  .equal = equal},
+                  .converted = converted},
       .prefetch = prefetch,
       .run_prelude = c::exchanges,
       .run_mover = c::run_mover,

@@ -79,14 +79,15 @@ std::string IntegerWriter::vector(const NodePtr& node) const {
     return node->name;
   case Kind::iload:
     if (const auto y = whole(node->operands[0]))
-      return fmt::format("{}[{}]", spelling_.vectors.of_numbers(node->name, schedule::Type::integer, false), *y);
+      return spelling_.vectors.load_whole(node->name, *y, schedule::Type::integer);
     return fmt::format("gather_i({}, {})", node->name, vector(node->operands[0]));
   case Kind::imin:
     return fmt::format("vmin_i({}, {})", vector(node->operands[0]), vector(node->operands[1]));
   default: {
     const std::string a = operand_of_vectors(node->operands[0]), b = operand_of_vectors(node->operands[1]);
     if (node->kind == Kind::ilt) throw base::InternalError("emitter: vectors are not ordered");
-    return node->kind == Kind::ieq ? spelling_.vectors.equal(a, b) : fmt::format("({} {} {})", a, infix(node->kind), b);
+    if (node->kind == Kind::ieq) return fmt::format("-({} == {})", a, b); // comparing gives -1 where both are equal
+    return fmt::format("({} {} {})", a, infix(node->kind), b);
   }
   }
 }

@@ -61,7 +61,7 @@ std::string Operations::scalar(ScalarOp op, Type type) const {
 
 std::string Operations::vector(ScalarOp op, Type type) const {
   const auto& names = spelling_.names(type);
-  const auto lane = [&](const char* vector) { return spelling_.vectors.lane(vector, "l"); };
+  const auto lane = [&](const char* vector) { return spelling_.vectors.lane(vector, "l", type); };
   return define(std::string(names.initial) + "v_", op, names.vector,
                 fmt::format("{} r; for (int l = 0; l < LANES; ++l) {} = {}; return r;", names.vector, lane("r"),
                             formula(op, type, lane("a"), lane("b"), lane("c"))));

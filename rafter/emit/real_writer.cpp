@@ -94,7 +94,7 @@ std::string RealWriter::load(const schedule::Node& node) const {
     return fmt::format("{}[{}]", buffer.is_lane ? vectors.as_numbers(node.name, buffer.type, false) : node.name,
                        integers_.scalar(index));
   if (const auto y = integers_.whole(index))
-    return fmt::format("{}[{}]", buffer.is_lane ? node.name : vectors.of_numbers(node.name, buffer.type, false), *y);
+    return buffer.is_lane ? fmt::format("{}[{}]", node.name, *y) : vectors.load_whole(node.name, *y, buffer.type);
   if (const auto x = integers_.contiguous(index))
     return vectors.load(fmt::format("{} + {}", numbers_of(buffer), *x), buffer.type);
   if (node.is_by_lane && spelling_.lane_gather != nullptr) return lane_loads(node, buffer);

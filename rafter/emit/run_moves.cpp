@@ -52,7 +52,8 @@ std::optional<std::string> run_move(const schedule::LoopProgram& program, const 
   const auto& inside = adds ? value : body;
   const auto position = behind(outside.operands[0], loop.name);
   const auto whole_entry = integers.whole_entry(inside.operands[0]);
-  if (position == nullptr || whole_entry == nullptr || spelling.run_mover == nullptr) return std::nullopt;
+  if (position == nullptr || whole_entry == nullptr || body.is_atomic || spelling.run_mover == nullptr)
+    return std::nullopt;
   const auto [entry, stride, offset] = strided(whole_entry);
   if (entry->kind != Kind::iload) return std::nullopt;
   const auto first = behind(entry->operands[0], loop.name);

@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <string>
+#include <vector>
 
 #include <rafter/schedule/loop_program.hpp>
 
@@ -32,20 +33,31 @@ struct RealNames {
 /// How a language writes vectors with one number per lane. In languages without vectors programs have one lane, and
 /// these functions are not set.
 struct VectorSpelling {
-  using View = std::function<std::string(const std::string& array, schedule::Type type, bool is_written)>;
-  /// An array of numbers as an array of whole vectors, and an array of vectors as an array of numbers.
-  View of_numbers, as_numbers;
+  /// Loads vector number `y` of an array of numbers, which begins where a whole vector may.
+  std::function<std::string(const std::string& array, const std::string& y, schedule::Type type)> load_whole;
+  /// Writes to that vector; `assignment` is "=" or "+=". The text has no semicolon.
+  std::function<std::string(const std::string& array, const std::string& y, const char* assignment,
+                            const std::string& value, schedule::Type type)>
+      store_whole;
+  /// An array of vectors as an array of numbers.
+  std::function<std::string(const std::string& array, schedule::Type type, bool is_written)> as_numbers;
   /// Loads the vector that begins at an address of any alignment.
   std::function<std::string(const std::string& address, schedule::Type type)> load;
-  /// Writes a vector to such an address; `assignment` is "=" or "+=". The text has no semicolon.
+  /// Writes a vector to such an address, as store_whole.
   std::function<std::string(const std::string& address, const char* assignment, const std::string& value,
                             schedule::Type type)>
       store;
-  std::function<std::string(const std::string& vector, const std::string& number)> lane; ///< one number of a vector
+  /// One number of the vector of this name.
+  std::function<std::string(const std::string& vector, const std::string& number, schedule::Type type)> lane;
   /// A vector of reals converted to `type`.
   std::function<std::string(const std::string& value, schedule::Type type)> converted;
-  /// Compares vectors of integers: 1 in lanes where both are equal, 0 in the others.
-  std::function<std::string(const std::string& a, const std::string& b)> equal;
+  /// The vector of these numbers, one per lane, and number `lane` of a vector; for the helpers of lane_macros.hpp, in
+  /// languages that take them.
+  std::function<std::string(const std::string& vector, const std::vector<std::string>& numbers)> of_numbers;
+  std::function<std::string(const std::string& vector, int lane)> element;
+  /// The vector of the `width` numbers at an address of any alignment, and a statement that adds to them.
+  std::function<std::string(int width, const std::string& address)> load_run;
+  std::function<std::string(int width, const std::string& address, const std::string& value)> add_run;
 };
 
 /// How a language writes groups of items. In languages without them programs are those of a host, and this is not set.

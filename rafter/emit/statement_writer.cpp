@@ -94,18 +94,18 @@ std::string StatementWriter::write(const schedule::Node& node) {
   const auto& index = node.operands[0];
   const char* assignment = node.kind == Kind::add ? "+=" : "=";
   if (index->has_lane) return write_vector(node, assignment);
-  if (node.is_atomic) return atomic_add(node);
+  if (node.is_atomic)
+    return atomic_add(*program_.find(node.name), integers_.scalar(index, 1), reals_.text(node.operands[1]));
   return fmt::format("{}[{}] {} {};\n", reals_.numbers_of(*program_.find(node.name)), integers_.scalar(index),
                      assignment, reals_.text(node.operands[1]));
 }
 
-std::string StatementWriter::atomic_add(const schedule::Node& node) {
-  const auto& buffer = *program_.find(node.name);
+std::string StatementWriter::atomic_add(const schedule::LoopBuffer& buffer, const std::string& index,
+                                        const std::string& value) {
   const std::string name = fmt::format("{}atomic_add_{}", spelling_.names(buffer.type).initial,
                                        buffer.space == schedule::Space::shared ? "shared" : "global");
   helpers_[name] = spelling_.groups.atomic_add(name, buffer.space, buffer.type);
-  return fmt::format("{}({} + {}, {});\n", name, buffer.name, integers_.scalar(node.operands[0], 1),
-                     reals_.text(node.operands[1]));
+  return fmt::format("{}({} + {}, {});\n", name, buffer.name, index, value);
 }
 
 std::string StatementWriter::write_vector(const schedule::Node& node, const char* assignment) {
@@ -118,19 +118,23 @@ std::string StatementWriter::write_vector(const schedule::Node& node, const char
     helpers_["stream"] = spelling_.stream(program_.vector_width, buffer.type);
     return fmt::format("stream({} + {}, {});\n", node.name, integers_.contiguous(index).value(), value);
   }
-  if (!is_partial) {
+  if (!is_partial && !node.is_atomic) {
     if (const auto y = integers_.whole(index))
-      return fmt::format("{}[{}] {} {};\n",
-                         buffer.is_lane ? node.name : vectors.of_numbers(node.name, buffer.type, true), *y, assignment,
-                         value);
+      return (buffer.is_lane ? fmt::format("{}[{}] {} {}", node.name, *y, assignment, value)
+                             : vectors.store_whole(node.name, *y, assignment, value, buffer.type)) +
+             ";\n";
     if (const auto x = integers_.contiguous(index))
       return vectors.store(fmt::format("{} + {}", reals_.numbers_of(buffer), *x), assignment, value, buffer.type) +
              ";\n";
   }
-  return fmt::format("{{ const {} v_ = {}; for (long l_ = 0; l_ < {}; ++l_) {}[{}] {} {}; }}\n",
+  const std::string number = vectors.lane("v_", "l_", buffer.type);
+  const std::string of_lane = node.is_atomic ? atomic_add(buffer, integers_.of_lane(index), number)
+                                             : fmt::format("{}[{}] {} {};\n", reals_.numbers_of(buffer),
+                                                           integers_.of_lane(index), assignment, number);
+  return fmt::format("{{ const {} v_ = {}; for (long l_ = 0; l_ < {}; ++l_) {} }}\n",
                      spelling_.names(buffer.type).vector, value,
-                     is_partial ? integers_.scalar(node.operands[2], 3) : "LANES", reals_.numbers_of(buffer),
-                     integers_.of_lane(index), assignment, vectors.lane("v_", "l_"));
+                     is_partial ? integers_.scalar(node.operands[2], 3) : "LANES",
+                     std::string_view(of_lane).substr(0, of_lane.size() - 1));
 }
 
 } // namespace rafter::emit

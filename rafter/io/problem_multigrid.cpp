@@ -139,7 +139,8 @@ void read_multigrid(const TableReader& table, Problem& problem) {
   read_coarsening(table, problem.coarsening);
   read_degrees(table, problem.max_degree(), problem.coarsening);
   read_word(table, "smoother", {"chebyshev"}, {"line"});
-  read_word(table, "precision", {"double"}, {"single"});
+  if (read_word(table, "precision", {"double", "single"}) == "single")
+    problem.level_precision = schedule::Precision::single_precision;
   parameters.smoother.degree = table.integer("smoother_degree", 1, 50).value_or(parameters.smoother.degree);
   parameters.smoothing_steps = read_smoothing_steps(table, parameters.smoothing_steps);
   parameters.cycle = read_word(table, "cycle", {"V", "W"}) == "V" ? solvers::Cycle::v : solvers::Cycle::w;

@@ -57,7 +57,9 @@ public:
     setup_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
 
-  void run(const Vector& x, Vector& y, bool adds) {
+  template <class T> void run(const device::Array<T>& x, device::Array<T>& y, bool adds) {
+    if (sizeof(T) != vector_word_bytes())
+      throw base::InternalError("the vectors have another precision than those of the matrix");
     check_size(built_->system, x, "the input vector");
     check_size(built_->system, y, "the output vector");
     if (&x == &y) throw base::InputError("input and output are the same vector");
@@ -71,7 +73,7 @@ public:
 
   machine::Counts counts() const {
     auto result = info_.counts;
-    const double vector_bytes = 8.0 * static_cast<double>(built_->system.size());
+    const double vector_bytes = static_cast<double>(vector_word_bytes()) * static_cast<double>(built_->system.size());
     result.global_bytes_read += vector_bytes;
     result.global_bytes_written += vector_bytes;
     return result;
@@ -82,6 +84,11 @@ public:
   double setup_seconds() const { return setup_seconds_; }
 
 private:
+  /// Bytes of an entry of the vectors.
+  std::size_t vector_word_bytes() const {
+    return info_.plan.accumulate == schedule::Precision::double_precision ? sizeof(double) : sizeof(float);
+  }
+
   void set_up(std::shared_ptr<FormData> data) {
     const CellUnknowns unknowns(built_->system, *device_, built_->coupling.block_size());
     SlicedPattern pattern(unknowns, built_->coupling, built_->system.size(), schedule::slice_height(info_.plan),
@@ -107,7 +114,8 @@ private:
 
   void count(const SlicedPattern& pattern) {
     const double block_entries = pattern.block * pattern.block, stored = static_cast<double>(pattern.num_stored());
-    const double entry_bytes = info_.plan.storage == schedule::Precision::double_precision ? 8 : 4;
+    const double entry_bytes = info_.plan.storage == schedule::Precision::double_precision ? 8 : 4,
+                 word_bytes = static_cast<double>(vector_word_bytes());
     info_.num_cells = pattern.num_rows;
     info_.num_batches = pattern.num_slices();
     info_.counts = {.flops = 2 * block_entries * stored,
@@ -115,9 +123,9 @@ private:
                     .effective_flops = 2 * block_entries * static_cast<double>(pattern.num_blocks),
                     .global_bytes_read = stored * (entry_bytes * block_entries + 4) +
                                          4.0 * static_cast<double>(pattern.rows.size() + pattern.starts.size()),
-                    .local_bytes_read = stored * (entry_bytes * block_entries + 4 + 8.0 * pattern.block) +
+                    .local_bytes_read = stored * (entry_bytes * block_entries + 4 + word_bytes * pattern.block) +
                                         4.0 * static_cast<double>(pattern.rows.size() + 2 * pattern.starts.size()),
-                    .local_bytes_written = 8.0 * static_cast<double>(built_->system.size())};
+                    .local_bytes_written = word_bytes * static_cast<double>(built_->system.size())};
     // No two accesses go to the same place, so that no cache saves any.
     info_.counts.least_local_bytes_read = info_.counts.local_bytes_read;
     info_.counts.least_local_bytes_written = info_.counts.local_bytes_written;
@@ -138,6 +146,9 @@ AssembledMatrix::AssembledMatrix(AssembledMatrix&&) noexcept = default;
 AssembledMatrix& AssembledMatrix::operator=(AssembledMatrix&&) noexcept = default;
 
 void AssembledMatrix::run(const Vector& x, Vector& y, bool adds) const { implementation_->run(x, y, adds); }
+void AssembledMatrix::run(const SingleVector& x, SingleVector& y, bool adds) const {
+  implementation_->run(x, y, adds);
+}
 void AssembledMatrix::diagonal(Vector& d) const { implementation_->diagonal(d); }
 const KernelInfo& AssembledMatrix::info() const { return implementation_->info(); }
 machine::Counts AssembledMatrix::counts() const { return implementation_->counts(); }

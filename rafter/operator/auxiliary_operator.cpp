@@ -38,9 +38,9 @@ GeneratedAuxiliary generate_auxiliary(const form::LoweredForm& form, System syst
   return result;
 }
 
-GeneratedAuxiliary generate_symmetric_part(const form::LoweredForm& form, const System& system,
-                                           std::span<const FieldCondition> conditions, const KernelOptions& kernels) {
-  if (form::is_symmetric(form)) return {};
+GeneratedAuxiliary generate_own_level(const form::LoweredForm& form, const System& system,
+                                      std::span<const FieldCondition> conditions, const KernelOptions& kernels) {
+  if (form::is_symmetric(form) && kernels.precision == schedule::Precision::double_precision) return {};
   return generate_auxiliary(form::symmetric_part(form), system, conditions, kernels);
 }
 
@@ -56,12 +56,15 @@ Auxiliary make_auxiliary(const GeneratedAuxiliary& generated, const Operator& A)
 
 std::vector<GeneratedFieldBlock> generate_field_blocks(const form::Form& form, const System& system,
                                                        std::span<const FieldCondition> conditions,
-                                                       const KernelOptions& kernels) {
+                                                       const KernelOptions& kernels,
+                                                       std::span<const schedule::Precision> precisions) {
   std::vector<GeneratedFieldBlock> result;
   for (std::size_t f = 0; f < system.spaces.size(); ++f) {
     bool is_mass = false;
     auto of_field = block_form(form, system.spaces[f], is_mass);
-    auto part = generate_auxiliary(form::lower(of_field), make_system({system.spaces[f]}), conditions, kernels);
+    auto own = kernels;
+    if (!precisions.empty()) own.precision = precisions[f];
+    auto part = generate_auxiliary(form::lower(of_field), make_system({system.spaces[f]}), conditions, std::move(own));
     result.push_back({f, is_mass, std::move(of_field), std::move(part)});
   }
   return result;

@@ -7,8 +7,8 @@
 #include <rafter/operator/level_data.hpp>
 #include <rafter/operator/operator.hpp>
 
-/// Makes operators that preconditioners work with in place of the one that is solved with: blocks of single fields, and
-/// symmetric parts.
+/// Makes operators that preconditioners work with in place of the one that is solved with: blocks of single fields,
+/// symmetric parts, and operators in single precision.
 namespace rafter::op {
 
 /// An auxiliary operator whose kernels are text. Without an action there is none.
@@ -25,9 +25,10 @@ struct GeneratedAuxiliary {
 GeneratedAuxiliary generate_auxiliary(const form::LoweredForm& form, System system,
                                       std::span<const FieldCondition> conditions, KernelOptions kernels);
 
-/// Generates the symmetric part of a bilinear form, or nothing where form::is_symmetric().
-GeneratedAuxiliary generate_symmetric_part(const form::LoweredForm& form, const System& system,
-                                           std::span<const FieldCondition> conditions, const KernelOptions& kernels);
+/// Generates what multigrid takes in the place of a bilinear form on its own level: the symmetric part, in the precision
+/// of `kernels`. Nothing where form::is_symmetric() and the precision is double: the form is that itself.
+GeneratedAuxiliary generate_own_level(const form::LoweredForm& form, const System& system,
+                                      std::span<const FieldCondition> conditions, const KernelOptions& kernels);
 
 /// An auxiliary operator that is ready to be applied. Without A there is none.
 struct Auxiliary {
@@ -49,10 +50,11 @@ struct GeneratedFieldBlock {
 };
 
 /// Generates the blocks of all fields of a system. `form` is a bilinear form on it, whose diagonal blocks are taken.
-/// Throws InputError for other forms.
+/// `precisions` are those of the blocks, shape (field); empty: all are double. Throws InputError for other forms.
 std::vector<GeneratedFieldBlock> generate_field_blocks(const form::Form& form, const System& system,
                                                        std::span<const FieldCondition> conditions,
-                                                       const KernelOptions& kernels);
+                                                       const KernelOptions& kernels,
+                                                       std::span<const schedule::Precision> precisions = {});
 
 /// All kernels of auxiliary operators, for compile().
 std::vector<std::shared_ptr<GeneratedForm>> kernels_of(const GeneratedAuxiliary& generated);

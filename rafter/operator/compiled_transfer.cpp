@@ -9,6 +9,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/parallel.hpp>
 #include <rafter/device/compile_all.hpp>
+#include <rafter/operator/chunk_bounds.hpp>
 #include <rafter/operator/free_list.hpp>
 #include <rafter/operator/kernel_target.hpp>
 #include <rafter/operator/transfer_kernel.hpp>
@@ -59,6 +60,9 @@ public:
     for (std::size_t field = 0; field < fine_.spaces.size(); ++field)
       fields_.push_back(std::make_unique<const TransferStages>(transfer_stages(of, field, device_)));
     make_kernels();
+    for (const auto direction : directions)
+      for (std::size_t field = 0; field < fields_.size(); ++field)
+        work_[number(direction)].push_back(work_of(direction, field));
     compile();
     for (const auto* modes : {&overwrite_, &add_}) (void)modes->device_read(); // so that runs need not bring them there
   }
@@ -72,6 +76,15 @@ public:
     run(TransferDirection::prolongation, coarse, fine, true);
   }
   void restrict_to(const Vector& fine, Vector& coarse) const override {
+    run(TransferDirection::restriction, fine, coarse, false);
+  }
+  void prolongate(const SingleVector& coarse, SingleVector& fine) const override {
+    run(TransferDirection::prolongation, coarse, fine, false);
+  }
+  void prolongate_and_add(const SingleVector& coarse, SingleVector& fine) const override {
+    run(TransferDirection::prolongation, coarse, fine, true);
+  }
+  void restrict_to(const SingleVector& fine, SingleVector& coarse) const override {
     run(TransferDirection::restriction, fine, coarse, false);
   }
 
@@ -109,9 +122,9 @@ private:
     base::run_parallel(std::ssize(places), [&](std::int64_t i) {
       const auto& [direction, field, kind] = places[static_cast<std::size_t>(i)];
       const auto& cells = fields_[field]->kinds[kind];
-      const auto plan = options_.plan ? schedule::in_double(*options_.plan)
+      const auto plan = options_.plan ? in_precision(*options_.plan)
                                       : tune::plan_transfer(cells.cells_per_batch, options_.planner->register_width(),
-                                                            target_of(*device_), flag_sets);
+                                                            target_of(*device_), flag_sets, options_.precision);
       kernels_[number(direction)][field][kind] = std::make_unique<TransferKernel>(cells, direction, plan, *device_);
     });
   }
@@ -131,10 +144,35 @@ private:
     for (std::size_t i = 0; i < all.size(); ++i) all[i]->bind(programs[i], *fine_.discretisation, device_);
   }
 
+  /// Kernels whose batches may run in any order have one run each, before the others.
+  ChunkStages work_of(TransferDirection direction, std::size_t field) const {
+    const auto& kernels = kernels_[number(direction)][field];
+    std::vector<std::vector<BlockChunk>> stages(1);
+    for (std::size_t kind = 0; kind < kernels.size(); ++kind)
+      if (kernels[kind]->may_run_in_any_order())
+        stages.front().push_back({kind, 0, static_cast<std::int32_t>(fields_[field]->kinds[kind].num_batches())});
+    for (const auto& chunks : fields_[field]->stages) {
+      auto& stage = stages.emplace_back();
+      for (const auto& chunk : chunks)
+        if (const auto kind = static_cast<std::size_t>(chunk.block); !kernels[kind]->may_run_in_any_order())
+          stage.push_back({kind, chunk.batch_begin, chunk.batch_end});
+    }
+    std::erase_if(stages, [](const auto& stage) { return stage.empty(); });
+    return with_bounds(
+        stages, [&kernels](std::size_t kind) { return kernels[kind]->reads_bounds(); }, device_);
+  }
+  bool is_double() const { return options_.precision == schedule::Precision::double_precision; }
+  schedule::Plan in_precision(const schedule::Plan& plan) const {
+    return is_double() ? schedule::in_double(plan) : schedule::in_single(plan);
+  }
+
   // --- runs
   // -----------------------------------------------------------------------------------------------------------
 
-  void run(TransferDirection direction, const Vector& from, Vector& to, bool adds) const {
+  template <class T>
+  void run(TransferDirection direction, const device::Array<T>& from, device::Array<T>& to, bool adds) const {
+    if (std::is_same_v<T, double> != is_double())
+      throw base::InternalError("the vectors have another precision than the transfer");
     check_size(source(direction), from, "the input vector");
     check_size(target(direction), to, "the output vector");
     if (&from == &to) throw base::InputError("input and output are the same vector");
@@ -142,21 +180,24 @@ private:
     for (std::size_t field = 0; field < fields_.size(); ++field) run_field(direction, field, from, to, adds);
   }
   /// Clears what kernels do not write when they overwrite: padding, and fields whose kernels add to all entries.
-  void clear(TransferDirection direction, Vector& to) const {
+  template <class T> void clear(TransferDirection direction, device::Array<T>& to) const {
     const auto& system = target(direction);
     const auto padding = system.padding();
     const bool is_adding = std::ranges::any_of(kernels_[number(direction)], [](const Kernels& of_field) {
       return std::ranges::any_of(of_field, [](const auto& kernel) { return kernel->adds(); });
     });
-    if (is_adding) {
+    if (is_adding || (!padding.empty() && !device_->shares_host_memory())) {
       to.device_overwrite()->clear();
     } else if (!padding.empty()) {
       const auto values = to.host_write();
       for (const auto entry : padding) values[static_cast<std::size_t>(entry)] = 0;
     }
   }
-  void run_field(TransferDirection direction, std::size_t field, const Vector& from, Vector& to, bool adds) const {
+  template <class T>
+  void run_field(TransferDirection direction, std::size_t field, const device::Array<T>& from, device::Array<T>& to,
+                 bool adds) const {
     const auto& kernels = kernels_[number(direction)][field];
+    const auto& work = work_[number(direction)][field];
     auto arguments = free_arguments_[number(direction)].take([&] {
       std::vector<Arguments> all;
       for (const auto& of_field : kernels_[number(direction)]) {
@@ -167,26 +208,19 @@ private:
     });
     device::BufferRegistry vectors;
     const auto bytes = [field](const System& system) {
-      return sizeof(double) * static_cast<std::size_t>(system.offset(field));
+      return sizeof(T) * static_cast<std::size_t>(system.offset(field));
     };
     vectors.add(schedule::role::input_vector, 0, from.device_read(), bytes(source(direction)));
     vectors.add(schedule::role::output_vector, 0, to.device_write(), bytes(target(direction)));
     vectors.add(schedule::role::mode, 0, (adds ? add_ : overwrite_).device_read());
+    vectors.add(schedule::role::chunk_bounds, 0, work.bounds.device_read());
     auto& bound = (*arguments)[field];
     for (auto& of_kernel : bound) of_kernel.bind(vectors);
     std::vector<device::Task> tasks;
-    for (std::size_t kind = 0; kind < kernels.size(); ++kind)
-      if (kernels[kind]->may_run_in_any_order())
-        tasks.push_back(kernels[kind]->task(bound[kind], 0, fields_[field]->kinds[kind].num_batches()));
-    if (!tasks.empty()) device_->run(tasks);
-    for (const auto& stage : fields_[field]->stages) {
+    for (const auto& stage : work.stages) {
       tasks.clear();
-      for (const auto& chunk : stage) {
-        const auto kind = static_cast<std::size_t>(chunk.block);
-        if (!kernels[kind]->may_run_in_any_order())
-          tasks.push_back(kernels[kind]->task(bound[kind], chunk.batch_begin, chunk.batch_end));
-      }
-      if (!tasks.empty()) device_->run(tasks);
+      for (const auto& [kind, begin, end] : stage) tasks.push_back(kernels[kind]->task(bound[kind], begin, end));
+      device_->run(tasks); // runs take the order in which they are asked for
     }
   }
 
@@ -195,7 +229,8 @@ private:
   std::shared_ptr<device::Device> device_;
   device::Array<std::int32_t> overwrite_, add_; ///< the modes of kernels
   std::vector<std::unique_ptr<const TransferStages>> fields_;
-  std::array<std::vector<Kernels>, directions.size()> kernels_; ///< shape (direction)(field)
+  std::array<std::vector<Kernels>, directions.size()> kernels_;  ///< shape (direction)(field)
+  std::array<std::vector<ChunkStages>, directions.size()> work_; ///< shape (direction)(field)
   mutable std::array<FreeList<std::vector<Arguments>>, directions.size()> free_arguments_;
 };
 

@@ -9,9 +9,10 @@ namespace rafter::op {
 
 struct TransferOptions {
   std::shared_ptr<device::Device> device; ///< null: the host device of the fine discretisation, with all cores
-  /// Plan of all kernels; where it is absent they have the usual one (tune::plan_transfer). Transfers compute in
-  /// double.
+  /// Plan of all kernels; where it is absent they have the usual one (tune::plan_transfer). Its precision is that
+  /// of `precision`.
   std::optional<schedule::Plan> plan;
+  schedule::Precision precision = schedule::Precision::double_precision; ///< of vectors, matrices and products
   std::shared_ptr<const tune::Planner> planner; ///< knows the machine; null: tune::planner_of_this_machine
 };
 

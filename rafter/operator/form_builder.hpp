@@ -99,7 +99,8 @@ struct GeneratedForm {
   /// double, because its errors are those of a preconditioner, which solvers correct.
   schedule::Precision vectors() const {
     const bool is_action = form.rank == 2 && purpose == Purpose::action;
-    return is_action && options.plan ? options.plan->accumulate : schedule::Precision::double_precision;
+    if (!is_action) return schedule::Precision::double_precision;
+    return options.plan ? options.plan->accumulate : options.precision;
   }
   /// Bytes of a number in these vectors.
   int word_bytes() const { return vectors() == schedule::Precision::double_precision ? 8 : 4; }

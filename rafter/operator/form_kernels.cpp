@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/operator/bound_kernel.hpp>
+#include <rafter/operator/chunk_bounds.hpp>
 #include <rafter/operator/free_list.hpp>
 #include <rafter/operator/ghosts.hpp>
 #include <rafter/operator/touched_ranges.hpp>
@@ -172,7 +173,10 @@ public:
       if (data_->has_values()) kernels_.back()->refresh(*data_);
       info_.push_back(kernels_.back()->info());
     }
-    std::tie(stages_, num_storing_) = stages_of(*built_, is_distributed());
+    auto [stages, num_storing] = stages_of(*built_, is_distributed());
+    work_ = with_bounds(
+        stages, [this](std::size_t piece) { return reads_bounds(piece); }, device_);
+    num_storing_ = num_storing;
     if (const auto vectors = cell_vectors(*built_); !vectors.empty())
       sum_ = std::make_unique<const TwoPassSum>(device_, vectors, system_.size(), built_->vectors());
     padding_ = system_.padding();
@@ -184,10 +188,9 @@ public:
     if (is_distributed()) return run_on_part(trial, y, adds);
     if (sum_ != nullptr) return run_in_two_passes(trial, y, adds);
     const bool is_covered = cells_cover_outputs();
-    if (!adds && !is_covered) y.device_overwrite()->clear();
-    if (!adds && is_covered && !padding_.empty()) clear_padding(y.host_write());
+    if (!adds) prepare_overwriting(y, is_covered);
     auto bound = bind_all(trial, &y, adds || !is_covered);
-    run_stages(*bound, 0, stages_.size());
+    run_stages(*bound, 0, work_.stages.size());
   }
   /// Kernels that add to the vector run behind the sum, which overwrites it.
   template <class T> void run_in_two_passes(const Array<T>* trial, Array<T>& y, bool adds) {
@@ -196,20 +199,20 @@ public:
     auto bound = bind_all(trial, &y, true, &terms);
     run_stages(*bound, 0, num_storing_);
     sum_->run(terms, y.device_write(), (adds ? add_ : overwrite_).device_read());
-    run_stages(*bound, num_storing_, stages_.size());
+    run_stages(*bound, num_storing_, work_.stages.size());
   }
 
-  void run(const Vector& trial, Vector& y, const VectorWork& work) {
+  template <class T> void run(const Array<T>& trial, Array<T>& y, const VectorWork& work) {
     check_run(&trial, y);
     if (!device_->shares_host_memory())
       throw base::InternalError("fused work on vectors needs a device that shares the host's memory");
     if (!built_->is_square()) throw base::InternalError("fused work on vectors needs one system of both functions");
     if (sum_ != nullptr) return run_between(trial, y, work);
     const bool is_covered = cells_cover_outputs();
-    auto bound = bind_all(&trial, &y, !is_covered);
-    const auto cleared = is_covered ? std::span<double>{} : y.host_write();
-    if (!padding_.empty()) clear_padding(y.host_write());
     const auto& touched = touched_ranges();
+    auto bound = bind_all(&trial, &y, !is_covered, nullptr, &part_bounds_);
+    const auto cleared = is_covered ? std::span<T>{} : y.host_write();
+    if (!padding_.empty()) clear_padding(y.host_write());
     for (const auto& stage : touched.stages)
       device_->parallel_for(static_cast<std::int64_t>(stage.size()), [&](std::int64_t chunk) {
         const auto& [first, last] = stage[static_cast<std::size_t>(chunk)];
@@ -218,7 +221,7 @@ public:
   }
 
   /// Kernels in two passes leave no part of a vector behind before the others.
-  void run_between(const Vector& trial, Vector& y, const VectorWork& work) {
+  template <class T> void run_between(const Array<T>& trial, Array<T>& y, const VectorWork& work) {
     const auto& touched = touched_ranges();
     const auto call = [&](const VectorWork::Function& function, const auto& ranges) {
       for (std::size_t part = 0; part < touched.parts.size(); ++part)
@@ -231,7 +234,10 @@ public:
 
   const TouchedRanges& touched_ranges() {
     const std::lock_guard lock(mutex_);
-    if (touched_ranges_ == nullptr) touched_ranges_ = std::make_unique<TouchedRanges>(make_touched_ranges(*built_));
+    if (touched_ranges_ == nullptr) {
+      touched_ranges_ = std::make_unique<TouchedRanges>(make_touched_ranges(*built_));
+      part_bounds_ = bounds_of(*touched_ranges_, device_);
+    }
     return *touched_ranges_;
   }
 
@@ -240,7 +246,7 @@ public:
     data_->require_values();
     for (auto& kernel : kernels_) kernel->clear_integrals();
     auto bound = bind_all<double>(nullptr, nullptr, true);
-    run_stages(*bound, 0, stages_.size());
+    run_stages(*bound, 0, work_.stages.size());
     std::vector<double> sums(static_cast<std::size_t>(built_->form.num_values));
     for (const auto& kernel : kernels_) {
       const auto of_kernel = kernel->integrals();
@@ -256,8 +262,8 @@ public:
     MatrixWorkSizes sizes;
     for (const auto& kernel : kernels_) kernel->enlarge(sizes);
     FreeList<MatrixWork> all_work;
-    const auto without_work = registered<double>(nullptr, nullptr);
-    for (const auto& stage : stages_)
+    const auto without_work = registered<double>(nullptr, nullptr, work_.bounds);
+    for (const auto& stage : work_.stages)
       device_->parallel_for(static_cast<std::int64_t>(stage.size()), [&](std::int64_t c) {
         const auto& chunk = stage[static_cast<std::size_t>(c)];
         auto& kernel = *kernels_[chunk.piece];
@@ -315,14 +321,27 @@ private:
     data_->require_values();
     if (trial == &y) throw base::InputError("input and output are the same vector");
   }
+  /// Clears what kernels leave as it is. Memory of a device is cleared as a whole where anything is.
+  template <class T> void prepare_overwriting(Array<T>& y, bool is_covered) const {
+    if (is_covered && device_->shares_host_memory()) {
+      if (!padding_.empty()) clear_padding(y.host_write());
+      return;
+    }
+    auto* const memory = y.device_overwrite();
+    if (!is_covered || !padding_.empty()) memory->clear();
+  }
   template <class T> void clear_padding(std::span<T> y) const {
     for (const auto entry : padding_) y[static_cast<std::size_t>(entry)] = 0;
+  }
+  bool reads_bounds(std::size_t piece) const {
+    return reads(built_->pieces[piece].kernel.generation.main.arguments, schedule::role::chunk_bounds, 0);
   }
   base::AlignedVector<std::int32_t> mode(int adds) const { return {adds, built_->coefficients.count()}; }
 
   /// Registers what kernels read and write in a run. Each field has a buffer of its own: its part of the vector of the
   /// system. What is stored of data that have changed is computed first.
-  template <class T> device::BufferRegistry registered(const Array<T>* trial, Array<T>* y) {
+  template <class T>
+  device::BufferRegistry registered(const Array<T>* trial, Array<T>* y, const Array<std::int32_t>& bounds) {
     device::BufferRegistry run;
     {
       const std::lock_guard lock(mutex_);
@@ -332,6 +351,7 @@ private:
     if (trial != nullptr)
       add_fields(run, schedule::role::input_vector, trial->device_read(), built_->trial_system, built_->input_fields,
                  sizeof(T));
+    run.add(schedule::role::chunk_bounds, 0, bounds.device_read());
     if (y != nullptr)
       add_fields(run, schedule::role::output_vector, y->device_write(), system_, built_->output_fields, sizeof(T));
     return run;
@@ -345,8 +365,8 @@ private:
   /// after those of cells and always add to the output.
   template <class T>
   FreeList<Arguments>::Loan bind_all(const Array<T>* trial, Array<T>* y, bool cells_add,
-                                     TwoPassSum::Terms* terms = nullptr) {
-    const auto run = registered(trial, y);
+                                     TwoPassSum::Terms* terms = nullptr, const Array<std::int32_t>* bounds = nullptr) {
+    const auto run = registered(trial, y, bounds != nullptr ? *bounds : work_.bounds);
     auto bound = free_arguments_.take([&] {
       Arguments all;
       for (const auto& kernel : kernels_) all.push_back(kernel->arguments());
@@ -382,31 +402,34 @@ private:
     const std::size_t num_interior = built_->num_cell_pieces > 0 ? system_.batches->num_interior_stages : 0;
     run_stages(*bound, 0, num_interior);
     of_trial.finish_update(std::move(pending));
-    run_stages(*bound, num_interior, stages_.size());
+    run_stages(*bound, num_interior, work_.stages.size());
     if (sum_ != nullptr) sum_->run(*terms, y.device_write(), add_.device_read());
     of_y.add_to_owners(y);
   }
   void run_stages(const Arguments& arguments, std::size_t begin, std::size_t end) const {
     std::vector<device::Task> tasks;
-    for (const auto& stage : std::span(stages_).subspan(begin, end - begin)) {
+    for (const auto& stage : std::span(work_.stages).subspan(begin, end - begin)) {
       tasks.clear();
       for (const auto& [piece, first, last] : stage)
         tasks.push_back(kernels_[piece]->task(arguments[piece], first, last));
-      device_->run(tasks);
+      device_->run(tasks); // runs take the order in which they are asked for
     }
   }
   /// Runs a part with the work fused into it. `cleared` is the output vector where kernels add to entries that they do
   /// not clear; else empty.
-  void run_part(const Arguments& arguments, const TouchedRanges& touched, std::int32_t number,
-                std::span<double> cleared, const VectorWork& work) const {
+  template <class T>
+  void run_part(const Arguments& arguments, const TouchedRanges& touched, std::int32_t number, std::span<T> cleared,
+                const VectorWork& work) const {
     const auto index = static_cast<std::size_t>(number);
     const ChunkPart& part = touched.parts[index];
     const auto before = touched.before[index], after = touched.after[index];
     if (work.before && !before.empty()) work.before(number, before);
     if (!cleared.empty())
-      for (const auto& range : before) std::fill(cleared.begin() + range.begin, cleared.begin() + range.end, 0.0);
+      for (const auto& range : before) std::fill(cleared.begin() + range.begin, cleared.begin() + range.end, T(0));
     if (part.batch_begin < part.batch_end) {
-      const device::Task batches = kernels_[part.piece]->task(arguments[part.piece], part.batch_begin, part.batch_end);
+      const auto [begin, end] =
+          reads_bounds(part.piece) ? bounds_of_part(number) : std::pair{part.batch_begin, part.batch_end};
+      const device::Task batches = kernels_[part.piece]->task(arguments[part.piece], begin, end);
       device_->run(std::span(&batches, 1));
     }
     if (work.after && !after.empty()) work.after(number, after);
@@ -432,11 +455,12 @@ private:
   device::Array<std::int32_t> overwrite_, add_;
   std::vector<std::unique_ptr<BoundKernel>> kernels_; ///< shape (piece), in the order of built_->pieces
   std::vector<KernelInfo> info_;
-  std::vector<std::vector<BlockChunk>> stages_;
+  ChunkStages work_;
   std::size_t num_storing_ = 0; ///< number of stages, the first ones, whose kernels store what cells contribute
   std::unique_ptr<const TwoPassSum> sum_; ///< of what kernels store; null: none does
   std::vector<std::int32_t> padding_;     ///< entries of the output vector that are no unknowns, which runs set to 0
   std::unique_ptr<const TouchedRanges> touched_ranges_; ///< made on first use
+  device::Array<std::int32_t> part_bounds_;             ///< those of its parts, in the place of those of chunks
   FreeList<Arguments> free_arguments_;
   mutable std::mutex mutex_; ///< guards what kernels have stored and what is made on first use
   std::mutex integral_mutex_;
@@ -453,6 +477,9 @@ void FormKernels::run(const SingleVector& trial, SingleVector& y, bool adds) con
   implementation_->run(&trial, y, adds);
 }
 void FormKernels::run(const Vector& trial, Vector& y, const VectorWork& work) const {
+  implementation_->run(trial, y, work);
+}
+void FormKernels::run(const SingleVector& trial, SingleVector& y, const VectorWork& work) const {
   implementation_->run(trial, y, work);
 }
 const TouchedRanges& FormKernels::touched_ranges() const { return implementation_->touched_ranges(); }

@@ -42,6 +42,9 @@ struct KernelOptions {
   /// Says that the form runs so rarely that compiling its kernels takes longer than running them. They get the usual
   /// plan and the flags schedule::quick_flags. Functionals, diagonals and cell matrices are such forms in any case.
   bool runs_few_times = false;
+  /// Precision in which actions of bilinear forms store, compute and accumulate where no plan says it. The planner
+  /// weighs plans in double precision.
+  schedule::Precision precision = schedule::Precision::double_precision;
   /// Expected number of applications, which decides whether set-up pays off; 0: it is not known, and an assembled
   /// matrix is taken only if the plan says so.
   double num_applications = 0;
@@ -146,6 +149,7 @@ public:
   /// Computes y = F(trial) with work on vectors fused into the loop over cells. Throws InternalError when the systems
   /// of test and trial functions differ and on devices that do not share the host's memory.
   void run(const Vector& trial, Vector& y, const VectorWork& work) const;
+  void run(const SingleVector& trial, SingleVector& y, const VectorWork& work) const; ///< does the same on floats
   /// The parts of the loop over cells between which fused work is done; they are found on first use.
   const TouchedRanges& touched_ranges() const;
   /// Computes the values of a functional, summed over all processes, shape (value).

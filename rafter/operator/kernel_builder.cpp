@@ -96,8 +96,9 @@ std::string text_of(const KernelSpecification& specification, const KernelOption
   for (const auto& part : specification.parts)
     result += fmt::format("indicator {}\n", part.indicator) + form::content_of(*part.integral);
   result += surroundings_of(specification);
-  result += fmt::format("language {} {}\npurpose {}\nfacet {}\ntrials {} {} {}\ncoefficients {}\n",
-                        options.device->language(), target_of(*options.device).items_in_step,
+  const auto target = target_of(*options.device);
+  result += fmt::format("language {} {} {}\npurpose {}\nfacet {}\ntrials {} {} {}\ncoefficients {}\n",
+                        options.device->language(), target.items_in_step, target.lanes_of_item,
                         static_cast<int>(specification.purpose), specification.local_facet, specification.num_trials,
                         fmt::join(specification.trial_components, ","), fmt::join(specification.trial_of_output, ","),
                         specification.num_coefficients);
@@ -113,6 +114,7 @@ std::string text_of(const KernelSpecification& specification, const KernelOption
                         machine::to_json(without_circumstances(options.planner->options().machine)));
   result += fmt::format("batches {} rows {}\n", specification.num_batches, specification.num_data_rows);
   if (runs_few_times(specification, options)) result += "few times\n";
+  if (is_single(specification, options)) result += "single\n";
   if (options.plan) return result + "asked for " + schedule::to_string(*options.plan) + "\n";
   if (has_usual_plan(specification, options)) return result + "usual\n";
   if (decided.origin == tune::Origin::measured) return result + "measured " + schedule::to_string(decided.plan) + "\n";

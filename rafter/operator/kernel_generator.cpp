@@ -79,8 +79,12 @@ std::vector<tune::GeneratedOutput> outputs_of(const kernel::TensorProgram& progr
 
 /// How items add where no plan says it. Without an instruction that adds, additions are tried again and again, and take
 /// about as long as a second pass, which gives the same bits in every run. Its lists are worth it in kernels that run
-/// often.
+/// often. Items with lanes do neither.
 schedule::Scatter usual_scatter(const KernelSpecification& specification, const KernelOptions& options) {
+  const bool adds = specification.purpose != Purpose::matrix && !specification.outputs.empty();
+  if (!adds) return schedule::Scatter::atomic;
+  const auto usual = schedule::usual_plan(target_of(*options.device));
+  if (schedule::has_items(usual) && schedule::has_cell_lanes(usual)) return usual.scatter;
   const bool is_worth_lists = !runs_few_times(specification, options) && specification.purpose == Purpose::action;
   return is_worth_lists && !options.device->capabilities().has_atomic_doubles ? schedule::Scatter::two_pass
                                                                               : schedule::Scatter::atomic;
@@ -95,6 +99,11 @@ bool runs_few_times(const KernelSpecification& specification, const KernelOption
 bool has_usual_plan(const KernelSpecification& specification, const KernelOptions& options) {
   return specification.local_facet >= 0 || specification.purpose == Purpose::matrix ||
          (!options.plan && runs_few_times(specification, options));
+}
+
+bool is_single(const KernelSpecification& specification, const KernelOptions& options) {
+  return !options.plan && specification.purpose == Purpose::action && specification.num_trials > 0 &&
+         options.precision == schedule::Precision::single_precision;
 }
 
 int patches_per_batch(const KernelSpecification& specification, const space::ElementLayout& layout) {
@@ -169,7 +178,8 @@ tune::Decision KernelGenerator::decide() {
   if (is_given) {
     decision.plan = fitted(*options_.plan);
     decision.origin = tune::Origin::given;
-  }
+  } else if (is_single(specification_, options_))
+    decision.plan = fitted(computing_in_floats(decision.plan));
   return decision;
 }
 
@@ -228,6 +238,11 @@ tune::GeneratedProgram KernelGenerator::generated(const tune::LoweredKernel& low
   return result;
 }
 
+/// Numbers in a register of a host, or that an item of another device computes at a time.
+int KernelGenerator::register_width() const {
+  return kernel().target.has_lanes ? planner().register_width() : kernel().target.lanes_of_item;
+}
+
 // --- plans ----------------------------------------------------------------------------------------------------------
 
 /// Says whether the tables are so large that no cache holds them, or the results so large that they fill it.
@@ -239,8 +254,9 @@ bool KernelGenerator::is_too_large(const kernel::CellMatrixSize& size) const {
 /// Returns the plan of kernels that have none to choose from.
 schedule::Plan KernelGenerator::usual_plan() const {
   auto plan = tune::plan_usual(kernel().choices.front().factors, specification_.cells_per_batch,
-                               planner().register_width(), kernel().target, options_.plan);
+                               register_width(), kernel().target, options_.plan);
   if (!options_.plan) plan.scatter = usual_scatter(specification_, options_);
+  if (is_single(specification_, options_)) plan = computing_in_floats(plan);
   if (is_facet()) plan.unroll = 0; // tables are data: facets that differ in their number share a text
   if (runs_few_times(specification_, options_)) take_quick_flags(plan);
   return fitted(std::move(plan));
@@ -266,6 +282,14 @@ schedule::Plan KernelGenerator::computing_in_double(schedule::Plan plan) const {
   if (plan.compute == schedule::Precision::double_precision) return plan;
   plan.compute = plan.accumulate = schedule::Precision::double_precision;
   plan.vector_width = std::min(
+      plan.vector_width, tune::usual_width(specification_.cells_per_batch, register_width(), plan.compute));
+  return plan;
+}
+
+/// The plan with floats, in as many more lanes as registers then hold.
+schedule::Plan KernelGenerator::computing_in_floats(schedule::Plan plan) const {
+  plan = schedule::in_single(plan);
+  plan.vector_width = std::max(
       plan.vector_width, tune::usual_width(specification_.cells_per_batch, planner().register_width(), plan.compute));
   return plan;
 }
@@ -320,7 +344,7 @@ tune::PlanningProblem KernelGenerator::problem() const {
   });
   result.cells_per_batch = specification_.cells_per_batch;
   result.target = kernel().target;
-  result.register_width = planner().register_width();
+  result.register_width = register_width();
   for (const auto* layout : specification_.spaces)
     result.patches_per_batch = std::max(result.patches_per_batch, patches_per_batch(specification_, *layout));
   result.num_batches = static_cast<double>(specification_.num_batches);

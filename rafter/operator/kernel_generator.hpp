@@ -14,6 +14,9 @@ bool runs_few_times(const KernelSpecification& specification, const KernelOption
 /// asked for.
 bool has_usual_plan(const KernelSpecification& specification, const KernelOptions& options);
 
+/// Says whether the kernel is one of an action that the options want in single precision (KernelOptions::precision).
+bool is_single(const KernelSpecification& specification, const KernelOptions& options);
+
 /// Number of patches in a batch, 0 where cells are gathered one by one.
 int patches_per_batch(const KernelSpecification& specification, const space::ElementLayout& layout);
 
@@ -42,6 +45,7 @@ private:
   bool is_facet() const { return kernel().is_facet(); }
   bool is_matrix() const { return specification_.purpose == Purpose::matrix; }
   const tune::Planner& planner() const { return *options_.planner; }
+  int register_width() const;
   tune::CellKernel with_choices(tune::CellKernel result);
   bool is_too_large(const kernel::CellMatrixSize& size) const;
   void add_setup(const tune::LoweredKernel& main, tune::Generation& result) const;
@@ -50,6 +54,7 @@ private:
   schedule::Plan usual_plan() const;
   schedule::Plan fitted(schedule::Plan plan) const;
   schedule::Plan computing_in_double(schedule::Plan plan) const;
+  schedule::Plan computing_in_floats(schedule::Plan plan) const;
   schedule::Plan setup_plan(const schedule::Plan& plan, bool has_fields) const;
   void take_quick_flags(schedule::Plan& plan) const;
   kernel::Contraction contraction(kernel::Contraction asked, bool has_facets) const;

@@ -7,13 +7,14 @@
 
 namespace rafter::op {
 
-/// What kernels for a device are lowered for: the axes of its language, and how many of its items run in step, which
-/// are never more than a group may have.
+/// What kernels for a device are lowered for: the axes of its language, how many of its items run in step, which are
+/// never more than a group may have, and how many doubles an item computes at a time.
 inline schedule::Target target_of(const device::Device& device) {
   auto result = emit::target(device.language());
   if (result.has_lanes) return result;
   const auto capabilities = device.capabilities();
   result.items_in_step = std::min(capabilities.sub_group_width, capabilities.most_items);
+  result.lanes_of_item = capabilities.vector_width;
   return result;
 }
 

@@ -148,12 +148,13 @@ QuadratureOptions rule_at_vertices() {
 }
 
 GeneratedLevel generate_level(const HierarchySpecification& specification, LevelPlace place, System system,
-                              std::vector<form::SpacePair> spaces) {
+                              std::vector<form::SpacePair> spaces, schedule::Precision precision) {
   // A cycle applies the operator of a level some four times, and a solve takes some ten cycles.
   constexpr double applications = 60;
   auto kernels = specification.kernels;
   if (!specification.keeps_plan) kernels.plan.reset();
   kernels.num_applications = applications;
+  kernels.precision = precision;
   int degree_of_finest = 1;
   for (const auto& space : specification.system.spaces) degree_of_finest = std::max(degree_of_finest, space->degree);
   kernels.quadrature = place.is_low_order_refined ? rule_at_vertices()
@@ -245,8 +246,10 @@ std::vector<GeneratedLevel> generate_levels(const HierarchySpecification& specif
   std::vector<GeneratedLevel> result;
   std::int64_t num_unknowns = specification.system.num_unknowns();
   auto above = specification.system;
-  for (auto& place : coarser_places(finest, chosen(specification.coarsening, *meshes.finest()))) {
-    if (num_unknowns <= specification.coarsening.enough_unknowns) break;
+  auto places = coarser_places(finest, chosen(specification.coarsening, *meshes.finest()));
+  const auto are_enough = [&] { return num_unknowns <= specification.coarsening.enough_unknowns; };
+  for (auto& place : places) {
+    if (are_enough()) break;
     std::shared_ptr<const space::LowOrderRefinement> nodes;
     if (place.is_low_order_refined) nodes = space::low_order_refinement(*above.spaces.front());
     const auto& mesh = nodes != nullptr ? nodes->mesh : meshes.meshes[place.generation];
@@ -257,7 +260,10 @@ std::vector<GeneratedLevel> generate_levels(const HierarchySpecification& specif
     num_unknowns = system.num_unknowns();
     above = system;
     auto spaces = data.on(discretisation, highest(place.degrees));
-    result.push_back(generate_level(specification, std::move(place), std::move(system), std::move(spaces)));
+    const bool is_coarsest = are_enough() || &place == &places.back();
+    result.push_back(
+        generate_level(specification, std::move(place), std::move(system), std::move(spaces),
+                       is_coarsest ? schedule::Precision::double_precision : specification.kernels.precision));
     result.back().nodes = std::move(nodes);
   }
   std::ranges::reverse(result);
@@ -274,8 +280,10 @@ std::vector<std::shared_ptr<GeneratedForm>> kernels_of(std::span<const Generated
 
 std::vector<Level> make_levels(std::vector<GeneratedLevel> generated, const Operator& finest,
                                const mesh::Generations& meshes, const TransferFactory& make) {
-  const TransferFactory compiled = [&finest](const TransferSpecification& of) {
-    return make_transfer(of, {.device = finest.device(), .plan = {}, .planner = finest.built().options.planner});
+  const auto compiled = [&finest](const TransferSpecification& of, schedule::Precision precision) {
+    return make_transfer(
+        of,
+        {.device = finest.device(), .plan = {}, .precision = precision, .planner = finest.built().options.planner});
   };
   std::vector<std::shared_ptr<Operator>> operators;
   for (auto& level : generated)
@@ -296,7 +304,7 @@ std::vector<Level> make_levels(std::vector<GeneratedLevel> generated, const Oper
     data->follow();
     const auto transfer = [&]() -> std::shared_ptr<const Transfer> {
       if (level.nodes != nullptr) return std::make_shared<const NodeTransfer>(of, *level.nodes);
-      return make ? make(of) : compiled(of);
+      return make ? make(of) : compiled(of, finer->built().vectors());
     };
     result[l] = {std::move(level.place), std::move(level.system), operators[l], transfer(), std::move(data)};
   }

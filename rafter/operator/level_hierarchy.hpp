@@ -75,7 +75,8 @@ struct HierarchySpecification {
   System system;          ///< system of the finest level
   std::shared_ptr<const mesh::Generations> meshes; ///< the last is that of the system
   std::vector<FieldCondition> conditions;          ///< on spaces of the system
-  KernelOptions kernels;                           ///< options of the finest level
+  /// Options of the finest level. Its precision is that of all levels but the coarsest, whose solver works in double.
+  KernelOptions kernels;
   Coarsening coarsening{};
   bool keeps_plan = false; ///< says whether a plan among `kernels` is for all levels; else it is for the finest alone
 };

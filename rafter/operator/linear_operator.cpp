@@ -31,7 +31,19 @@ void call_on_all(const LinearOperator& A, const VectorWork::Function& function) 
   });
 }
 
+template <class T>
+void apply_between(const LinearOperator& A, device::Array<T>& x, device::Array<T>& y, const VectorWork& work) {
+  call_on_all(A, work.before);
+  A.apply(x, y);
+  call_on_all(A, work.after);
+}
+
 } // namespace
+
+void LinearOperator::apply(const SingleVector& /*x*/, SingleVector& /*y*/) const {
+  throw base::InputError("the operator is for vectors of doubles: a plan with compute=float accumulate=float makes one "
+                         "for vectors of floats");
+}
 
 SparseMatrix LinearOperator::sparse_matrix() const {
   throw base::InputError("the operator has no sparse matrix, which a direct solver needs: use an iterative method");
@@ -40,9 +52,11 @@ SparseMatrix LinearOperator::sparse_matrix() const {
 std::int64_t LinearOperator::num_parts() const { return static_cast<std::int64_t>(make_parts(*this).size()); }
 
 void LinearOperator::apply_with(Vector& x, Vector& y, const VectorWork& work) const {
-  call_on_all(*this, work.before);
-  apply(x, y);
-  call_on_all(*this, work.after);
+  apply_between(*this, x, y, work);
+}
+
+void LinearOperator::apply_with(SingleVector& x, SingleVector& y, const VectorWork& work) const {
+  apply_between(*this, x, y, work);
 }
 
 } // namespace rafter::op

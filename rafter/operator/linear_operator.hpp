@@ -59,6 +59,10 @@ public:
   /// nobody else writes; nobody sets their data meanwhile. On a part of a mesh one thread of each process applies, and
   /// the ghosts of x are written, which are no part of its value.
   virtual void apply(const Vector& x, Vector& y) const = 0;
+  /// Says whether the operator computes on vectors of floats, and rounds those of doubles to them.
+  virtual bool is_single() const { return false; }
+  /// Does the same on vectors of floats. Throws InputError unless is_single().
+  virtual void apply(const SingleVector& x, SingleVector& y) const;
   virtual void diagonal(Vector& d) const = 0; ///< computes d_i = A_ii of a square operator
   /// The matrix of apply(). Throws InputError for an operator that has none to give, as this one does.
   virtual SparseMatrix sparse_matrix() const;
@@ -67,6 +71,7 @@ public:
   /// use that of the vectors; spans taken before the call stay valid. The default implementation calls `before` on all
   /// owned entries, then apply(), then `after`: in blocks of fixed length where memory is shared, else at once.
   virtual void apply_with(Vector& x, Vector& y, const VectorWork& work) const;
+  virtual void apply_with(SingleVector& x, SingleVector& y, const VectorWork& work) const; ///< does the same on floats
   /// Number of parts of apply_with(), which are numbered from 0.
   virtual std::int64_t num_parts() const;
 };

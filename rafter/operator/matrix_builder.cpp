@@ -26,8 +26,11 @@ constexpr double seconds_per_cell_entry = 10e-9;
 /// Options for the kernels of cell matrices of a matrix whose options name a device.
 KernelOptions cell_options(KernelOptions options) {
   options.num_applications = 0;
+  options.precision = schedule::Precision::double_precision;
   if (options.plan) {
-    options.plan->mapping = schedule::usual_mapping(target_of(*options.device));
+    const auto usual = schedule::usual_plan(target_of(*options.device));
+    options.plan->mapping = usual.mapping;
+    if (schedule::has_items(usual)) options.plan->vector_width = usual.vector_width;
     options.plan = schedule::in_double(*options.plan);
   }
   return options;
@@ -69,7 +72,7 @@ std::shared_ptr<GeneratedMatrix> build_matrix(const form::LoweredForm& form, con
   info.name = "assembled matrix";
   const auto& pieces = result->cells->pieces;
   info.decision = tune::plan_product(pieces.empty() ? schedule::Plan() : pieces.front().kernel.info.plan, options.plan,
-                                     *result->cells->options.planner);
+                                     *result->cells->options.planner, options.precision);
   info.plan = info.decision.plan;
   const auto& device = *result->cells->options.device;
   result->loops = schedule::matrix_product(result->coupling.block_size(), info.plan, target_of(device));

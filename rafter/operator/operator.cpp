@@ -138,7 +138,7 @@ KernelOptions kernel_options(const OperatorOptions& options, std::shared_ptr<dev
   result.planner = options.planner;
   if (!options.plan.empty()) {
     const auto target = target_of(*result.device);
-    result.plan = schedule::parse_plan(options.plan, schedule::usual_mapping(target));
+    result.plan = schedule::parse_plan(options.plan, schedule::usual_plan(target));
     schedule::require_mapping(*result.plan, target, result.device->name());
   }
   result.num_applications = options.num_applications;
@@ -324,15 +324,17 @@ void Operator::apply_projected(const device::Array<T>& x, device::Array<T>& y, V
 void Operator::apply(const Vector& x, Vector& y) const { apply_projected(x, y, work_->vectors); }
 
 void Operator::apply(const SingleVector& x, SingleVector& y) const {
-  if (!is_single())
-    throw base::InputError(
-        "the operator is for vectors of doubles: a plan with compute=float accumulate=float makes one "
-        "for vectors of floats");
+  if (!is_single()) return LinearOperator::apply(x, y);
   apply_projected(x, y, work_->singles);
 }
 
-void Operator::run(const Vector& x, Vector& y, bool adds) const {
+void Operator::run(const SingleVector& x, SingleVector& y, bool adds) const {
   if (kernels_ == nullptr) return current_matrix().run(x, y, adds);
+  kernels_->run(x, y, adds);
+}
+
+void Operator::run(const Vector& x, Vector& y, bool adds) const {
+  if (!is_single() && kernels_ == nullptr) return current_matrix().run(x, y, adds);
   if (!is_single()) return kernels_->run(&x, y, adds);
   check_size(trial_system(), x, "the input vector");
   check_size(system(), y, "the output vector");
@@ -340,13 +342,15 @@ void Operator::run(const Vector& x, Vector& y, bool adds) const {
   auto single_y = work_->single_outputs.take([&] { return SingleVector(device(), y.size()); });
   auto runner = work_->runners.take([&] { return VectorRunner(device(), conversions); });
   runner->run("narrow", {}, {x, *single_x});
-  kernels_->run(*single_x, *single_y, false);
+  run(*single_x, *single_y, false);
   runner->run(adds ? "add_wide" : "widen", {}, {*single_y, y});
 }
 
 std::int64_t Operator::num_parts() const {
-  return has_fused_work() ? static_cast<std::int64_t>(kernels_->touched_ranges().parts.size())
-                          : LinearOperator::num_parts();
+  const auto of_vectors = LinearOperator::num_parts();
+  if (!has_fused_work()) return of_vectors;
+  const auto of_cells = static_cast<std::int64_t>(kernels_->touched_ranges().parts.size());
+  return is_single() ? std::max(of_cells, of_vectors) : of_cells; // vectors of doubles are not fused there
 }
 
 const Operator::FusedConstraints& Operator::fused_constraints() const {
@@ -360,21 +364,31 @@ const Operator::FusedConstraints& Operator::fused_constraints() const {
 }
 
 void Operator::apply_with(Vector& x, Vector& y, const VectorWork& work) const {
-  if (!has_fused_work()) return LinearOperator::apply_with(x, y, work);
+  if (!has_fused_work() || is_single()) return LinearOperator::apply_with(x, y, work);
+  apply_fused(x, y, work);
+}
+
+void Operator::apply_with(SingleVector& x, SingleVector& y, const VectorWork& work) const {
+  if (!has_fused_work() || !is_single()) return LinearOperator::apply_with(x, y, work);
+  apply_fused(x, y, work);
+}
+
+template <class T>
+void Operator::apply_fused(device::Array<T>& x, device::Array<T>& y, const VectorWork& work) const {
   if (identity_entries_.empty()) return kernels_->run(x, y, work);
   check_size(system(), x, "the input vector");
   check_size(system(), y, "the output vector");
   const auto& touched = fused_constraints();
   const auto from = x.host_write(), to = y.host_write();
   // Values of x at constrained entries, which are 0 while kernels read x.
-  std::vector<double> kept(identity_entries_.size());
+  std::vector<T> kept(identity_entries_.size());
   kernels_->run(x, y,
                 {.before =
                      [&](std::int64_t part, std::span<const EntryRange> ranges) {
                        if (work.before) work.before(part, ranges);
                        for (const auto i : touched.before[static_cast<std::size_t>(part)]) {
                          auto& value = from[static_cast<std::size_t>(identity_entries_[static_cast<std::size_t>(i)])];
-                         kept[static_cast<std::size_t>(i)] = std::exchange(value, 0.0);
+                         kept[static_cast<std::size_t>(i)] = std::exchange(value, T(0));
                        }
                      },
                  .after =

@@ -122,9 +122,10 @@ public:
   void apply(const Vector& x, Vector& y) const override; ///< computes y = (P A P + I - P) x
   /// Does the same on vectors of floats, which smoothers need no more than. Throws InputError unless the plan has
   /// accumulate=float; such operators apply to vectors of doubles, too, through copies.
-  void apply(const SingleVector& x, SingleVector& y) const;
+  void apply(const SingleVector& x, SingleVector& y) const override;
   /// Does what apply() does, with work on vectors in the same pass over the cells.
   void apply_with(Vector& x, Vector& y, const VectorWork& work) const override;
+  void apply_with(SingleVector& x, SingleVector& y, const VectorWork& work) const override;
   std::int64_t num_parts() const override;
   void apply_add(const Vector& x, Vector& y) const;  ///< computes y += (P A P + I - P) x
   void apply_free(const Vector& x, Vector& y) const; ///< computes y = A x without the conditions
@@ -164,7 +165,7 @@ public:
   Vector make_column_vector() const { return Vector(device(), static_cast<std::size_t>(columns())); }
   SingleVector make_single_vector() const { return SingleVector(device(), static_cast<std::size_t>(size())); }
   /// Says whether the vectors of the kernels hold floats.
-  bool is_single() const { return built_->vectors() == schedule::Precision::single_precision; }
+  bool is_single() const override { return built_->vectors() == schedule::Precision::single_precision; }
   const System& system() const { return built_->system; } ///< system of the test functions
   /// System of the trial functions, which is the same one for a square operator.
   const System& trial_system() const { return built_->trial_system; }
@@ -213,14 +214,15 @@ private:
   template <class T> void apply_projected(const device::Array<T>& x, device::Array<T>& y, VectorList<T>& vectors) const;
   /// Computes y = A x, or y += A x, without the conditions.
   void run(const Vector& x, Vector& y, bool adds) const;
-  void run(const SingleVector& x, SingleVector& y, bool adds) const { kernels_->run(x, y, adds); }
+  void run(const SingleVector& x, SingleVector& y, bool adds) const;
   const FormKernels& diagonal_kernels() const;
   const SparseAssembly& sparse_assembly() const;
-  /// Says whether work on vectors may be fused into the kernels.
+  /// Says whether work on vectors of the kernels' precision may be fused into them.
   bool has_fused_work() const {
-    return kernels_ != nullptr && built_->is_square() && device()->shares_host_memory() && !is_single() &&
+    return kernels_ != nullptr && built_->is_square() && device()->shares_host_memory() &&
            system().mesh->distribution == nullptr;
   }
+  template <class T> void apply_fused(device::Array<T>& x, device::Array<T>& y, const VectorWork& work) const;
   /// The matrix for the values that are bound now; it is assembled again where they have changed.
   const AssembledMatrix& current_matrix() const;
 

@@ -29,6 +29,10 @@ public:
   virtual void prolongate(const Vector& coarse, Vector& fine) const = 0; ///< computes fine = P coarse
   virtual void prolongate_and_add(const Vector& coarse, Vector& fine) const = 0; ///< computes fine += P coarse
   virtual void restrict_to(const Vector& fine, Vector& coarse) const = 0;        ///< computes coarse = P^T fine
+  /// Do the same on vectors of floats. Throw InternalError in transfers of doubles, as those of floats do for doubles.
+  virtual void prolongate(const SingleVector& coarse, SingleVector& fine) const;
+  virtual void prolongate_and_add(const SingleVector& coarse, SingleVector& fine) const;
+  virtual void restrict_to(const SingleVector& fine, SingleVector& coarse) const;
 };
 
 } // namespace rafter::op

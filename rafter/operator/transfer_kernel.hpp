@@ -24,6 +24,7 @@ public:
   /// Says whether the kernel adds to all entries also where it is told to overwrite: they are cleared before.
   bool adds() const { return cells_.has_lists() || !schedule::stores_first_touched(plan_); }
   bool may_run_in_any_order() const { return schedule::may_run_in_any_order(plan_); }
+  bool reads_bounds() const { return reads(loop_arguments_, schedule::role::chunk_bounds, 0); }
   /// Operations of the tensor program for one coarse cell.
   double cell_flops() const { return cell_flops_; }
 

@@ -5,6 +5,7 @@
 #include <bit>
 #include <map>
 #include <mutex>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
@@ -41,7 +42,7 @@ struct Known {
     std::shared_ptr<const VectorKernels> kernels;
   };
   std::mutex mutex;
-  std::map<std::pair<const device::Device*, const std::string_view*>, Entry> entries;
+  std::map<std::tuple<const device::Device*, const std::string_view*, schedule::Type>, Entry> entries;
   /// Is never destroyed: drivers of devices may be gone at the end of the process.
   static Known& instance() {
     static auto* const known = new Known;
@@ -52,24 +53,24 @@ struct Known {
 } // namespace
 
 std::shared_ptr<const VectorKernels> VectorKernels::of(const std::shared_ptr<device::Device>& device,
-                                                       VectorLoops loops) {
+                                                       VectorLoops loops, schedule::Type type) {
   auto& known = Known::instance();
   const std::lock_guard lock(known.mutex);
-  const std::pair key{static_cast<const device::Device*>(device.get()), loops.data()};
+  const std::tuple key{static_cast<const device::Device*>(device.get()), loops.data(), type};
   if (const auto found = known.entries.find(key); found != known.entries.end() && !found->second.device.expired())
     return found->second.kernels;
   std::erase_if(known.entries, [](const auto& entry) { return entry.second.device.expired(); });
   auto& entry = known.entries[key];
-  entry = {device, std::make_shared<const VectorKernels>(*device, loops)};
+  entry = {device, std::make_shared<const VectorKernels>(*device, loops, type)};
   return entry.kernels;
 }
 
-VectorKernels::VectorKernels(device::Device& device, VectorLoops loops) {
+VectorKernels::VectorKernels(device::Device& device, VectorLoops loops, schedule::Type type) {
   const auto mapping = mapping_of(device);
   std::vector<schedule::LoopProgram> programs;
   std::vector<schedule::VectorPrograms> lowered;
   for (const auto& text : loops) {
-    auto loop = schedule::parse_vector_loop(text);
+    auto loop = schedule::parse_vector_loop(text, type);
     if (loop.operands.size() + loop.lists().size() > most_operands || loop.scalars.size() > most_scalars)
       throw base::InternalError("loop over vectors " + loop.name + ": too many operands or scalars");
     lowered.push_back(schedule::lower(loop, mapping));

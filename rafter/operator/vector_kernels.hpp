@@ -3,6 +3,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -19,6 +20,10 @@ using IntegerArray = device::Array<std::int32_t>;
 /// Texts of loops over vectors, as schedule::parse_vector_loop reads them. They outlive all kernels.
 using VectorLoops = std::span<const std::string_view>;
 
+/// Type of the operands of loops that stand for arrays of T.
+template <class T>
+inline constexpr schedule::Type entry_type = std::is_same_v<T, double> ? schedule::Type::real : schedule::Type::real32;
+
 /// A compiled loop over vectors.
 struct VectorKernel {
   schedule::VectorLoop loop;
@@ -32,8 +37,10 @@ struct VectorKernel {
 class VectorKernels {
 public:
   /// The kernels of a set on a device, which are compiled once as long as the device exists. Any thread may ask.
-  static std::shared_ptr<const VectorKernels> of(const std::shared_ptr<device::Device>& device, VectorLoops loops);
-  VectorKernels(device::Device& device, VectorLoops loops);
+  /// `type` is that of operands without one (schedule::parse_vector_loop).
+  static std::shared_ptr<const VectorKernels> of(const std::shared_ptr<device::Device>& device, VectorLoops loops,
+                                                 schedule::Type type = schedule::Type::real);
+  VectorKernels(device::Device& device, VectorLoops loops, schedule::Type type = schedule::Type::real);
   /// Throws InternalError where the set has no loop of that name.
   const VectorKernel& find(std::string_view loop) const;
 

@@ -73,7 +73,7 @@ void add_pairwise(std::span<double> sums, std::size_t num_sums) {
 }
 
 const VectorKernel& VectorRunner::kernel(std::string_view loop) const {
-  if (kernels_ == nullptr) kernels_ = VectorKernels::of(device_, loops_);
+  if (kernels_ == nullptr) kernels_ = VectorKernels::of(device_, loops_, type_);
   return kernels_->find(loop);
 }
 

@@ -24,10 +24,10 @@ void add_pairwise(std::span<double> sums, std::size_t num_sums);
 class VectorRunner {
 public:
   /// `ranges`: the owned entries; nothing: all entries of the vectors of a loop. The set is compiled when a loop is
-  /// first run.
+  /// first run, with operands of `type` where they have none.
   VectorRunner(std::shared_ptr<device::Device> device, VectorLoops loops,
-               std::optional<std::vector<EntryRange>> ranges = std::nullopt)
-      : device_(std::move(device)), loops_(loops), ranges_(std::move(ranges)) {}
+               std::optional<std::vector<EntryRange>> ranges = std::nullopt, schedule::Type type = schedule::Type::real)
+      : device_(std::move(device)), loops_(loops), ranges_(std::move(ranges)), type_(type) {}
 
   const std::shared_ptr<device::Device>& device() const { return device_; }
   const VectorKernel& kernel(std::string_view loop) const;
@@ -65,6 +65,7 @@ private:
   std::shared_ptr<device::Device> device_;
   VectorLoops loops_;
   std::optional<std::vector<EntryRange>> ranges_;
+  schedule::Type type_;
   mutable std::shared_ptr<const VectorKernels> kernels_; ///< null: no loop was run yet
   mutable std::vector<double> sums_;                     ///< shape (block, sum)
   // What devices with memory of their own need:

@@ -69,7 +69,7 @@ public:
   }
   /// The entries of `vector` that the next batch is the first to touch, as a stream.
   void announce(const std::string& vector) {
-    if (context_.input.has_lists || context_.has_items()) return;
+    if (context_.input.has_lists || context_.in_groups()) return;
     const NodePtr next = context_.next_batch();
     const NodePtr place = imul(next, integer(2));
     const std::string touch = buffer(space::role::first_touch);
@@ -492,8 +492,7 @@ void store_cell_vector(Context& context, int field, const std::string& source, c
 void scatter(Context& context, int field, const std::string& source, const Placement& placement, Statements& to) {
   const auto& use = context.program.outputs[static_cast<std::size_t>(field)];
   if (use.trial_element != nullptr) return store_matrices(context, field, source, to);
-  if (context.has_items() && context.plan.scatter == Scatter::two_pass)
-    return store_cell_vector(context, field, source, placement, to);
+  if (has_cell_vectors(context.plan)) return store_cell_vector(context, field, source, placement, to);
   const int space = context.input.output_spaces[static_cast<std::size_t>(field)];
   const std::string vector = context.global(
       role::output_vector, context.input.output_vectors[static_cast<std::size_t>(field)], Type::real, true);
@@ -501,9 +500,9 @@ void scatter(Context& context, int field, const std::string& source, const Place
   const auto touch = [&](Statements& body, const NodePtr& index, const NodePtr& entry, const NodePtr& active,
                          bool is_interior) {
     const NodePtr value = context.fitting(vector, context.load(source, context.work_entry(entry)));
-    const bool may_meet = context.has_items() && context.plan.scatter == Scatter::atomic;
+    const bool may_meet = may_run_in_any_order(context.plan);
     if (may_meet && (!is_interior || context.input.has_lists)) // facets of a cell may add to its interior at once
-      body.push_back(atomic_add(vector, index, value));
+      body.push_back(atomic_add(vector, index, value, active));
     else if (!is_interior || !stores_interior)
       body.push_back(add(vector, index, value, active));
     else if (context.plan.is_streaming && context.has_cell_lanes() && active == nullptr)
@@ -512,7 +511,7 @@ void scatter(Context& context, int field, const std::string& source, const Place
       body.push_back(store(vector, index, value, active));
   };
   FieldAccess access(context, space, use.components, placement, touch);
-  if (context.input.has_lists || context.has_items()) {
+  if (context.input.has_lists || !stores_first_touched(context.plan)) {
     Statements adding;
     access.shared(true, adding);
     access.interior(adding);

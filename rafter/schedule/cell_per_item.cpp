@@ -13,31 +13,54 @@ namespace {
 /// Devices that run on a processor keep the work arrays of all items of a group on the stack of a thread.
 constexpr double most_work_bytes = 1 << 19;
 
-/// A plan without what only lanes of a host have.
+/// A plan without what only hosts have, and where items are the lanes, without what only lanes have.
 Plan for_items(Plan plan) {
-  plan.prefetch = plan.is_streaming = plan.has_patches = plan.has_dof_lists = plan.gathers_by_lane = false;
+  plan.prefetch = plan.is_streaming = false;
+  if (has_cell_lanes(plan)) return plan;
+  plan.has_patches = plan.has_dof_lists = plan.gathers_by_lane = false;
   plan.subbatches = 1;
   return plan;
 }
 
+/// Items for the cells of a batch: one for each, or one whose lanes hold them.
+int items_of_batch(const Context& context) { return context.has_items() ? context.input.cells_per_batch : 1; }
+
+/// `of_batch` for so many batches from `first` on, one after the other.
+NodePtr in_turn(const Context& context, const NodePtr& first, NodePtr count, Statements of_batch) {
+  Statements body{ilet(context.batch()->name, iadd(first, variable("number")))};
+  body.push_back(block(std::move(of_batch)));
+  return loop("number", std::move(count), block(std::move(body)));
+}
+
 /// The batches of a group side by side. The last group of a run may have fewer.
-LoopProgram in_groups(Context& context, Statements of_batch) {
+LoopProgram with_batches_in_items(Context& context, Statements of_batch) {
   const int cells = context.input.cells_per_batch;
   const double that_fit = most_work_bytes / std::max(1.0, cells * work_bytes(context.result)),
                that_fill = static_cast<double>(context.input.target.items_in_step) / cells;
   const int batches = std::max(1, static_cast<int>(std::min(that_fit, that_fill)));
   context.result.launch = {.items = {cells, batches, 1}, .batches = batches};
-  context.result.body = side_by_side(block(context.with_data_row(std::move(of_batch))));
+  context.result.body = side_by_side(block(std::move(of_batch)));
   return std::move(context.result);
 }
 
-/// All batches of the run in one group, one after the other.
-LoopProgram one_by_one(Context& context, Statements of_batch) {
-  context.result.launch = {.items = {context.input.cells_per_batch, 1, 1}, .batches = Launch::all_batches};
-  const NodePtr count = iadd(isub(variable("last_batch"), variable("batch")), integer(1));
-  Statements body{ilet(context.batch()->name, iadd(variable("batch"), variable("number")))};
-  body.push_back(block(context.with_data_row(std::move(of_batch))));
-  context.result.body = block({loop("number", count, block(std::move(body)))});
+/// The batches of a group one after the other: enough that the begin of a group does not show beside them.
+LoopProgram with_batches_in_turn(Context& context, Statements of_batch) {
+  constexpr int batches = 16;
+  context.result.launch = {.items = {items_of_batch(context), 1, 1}, .batches = batches};
+  const NodePtr first = variable("batch"), rest = iadd(isub(variable("last_batch"), first), integer(1));
+  context.result.body = block({in_turn(context, first, imin(rest, integer(batches)), std::move(of_batch))});
+  return std::move(context.result);
+}
+
+/// A chunk in each group, its batches one after the other: a run covers entries of the table of their bounds.
+LoopProgram with_chunks(Context& context, Statements of_batch) {
+  constexpr int bounds_of_chunk = 2;
+  context.result.launch = {.items = {items_of_batch(context), 1, 1}, .batches = bounds_of_chunk};
+  const auto bounds = context.global(role::chunk_bounds, 0, Type::integer);
+  const NodePtr place = variable("batch"), first = variable("first");
+  NodePtr count = isub(iload(bounds, iadd(place, integer(1))), first);
+  context.result.body =
+      block({ilet("first", iload(bounds, place)), in_turn(context, first, std::move(count), std::move(of_batch))});
   return std::move(context.result);
 }
 
@@ -59,11 +82,15 @@ bool accepts_cell_per_item(const LoweringInput& input, const Plan&) {
 
 LoopProgram lower_cell_per_item(const LoweringInput& input, const Plan& plan) {
   const Plan of_items = for_items(plan);
-  Context context(input, of_items, LaneAxis::item);
-  Statements of_batch;
-  lower_cells(context, of_batch);
-  return plan.scatter == Scatter::coloured && adds_to_vectors(*input.program) ? one_by_one(context, std::move(of_batch))
-                                                                              : in_groups(context, std::move(of_batch));
+  const auto axis = has_cell_lanes(plan) ? LaneAxis::cell : LaneAxis::item;
+  Context context(input, of_items, axis, subbatches_of_pass(*input.program, of_items));
+  Statements of_pass;
+  lower_cells(context, of_pass);
+  auto of_batch = whole_batch(context, std::move(of_pass));
+  if (plan.scatter == Scatter::coloured && adds_to_vectors(*input.program))
+    return with_chunks(context, std::move(of_batch));
+  return context.has_items() ? with_batches_in_items(context, std::move(of_batch))
+                             : with_batches_in_turn(context, std::move(of_batch));
 }
 
 } // namespace rafter::schedule

@@ -40,6 +40,7 @@ public:
   std::vector<Stream> streams;                    ///< that gather and scatter come to next
   Statements before_subbatches, after_subbatches; ///< of a batch, around the loop over its sub-batches
 
+  bool in_groups() const { return schedule::has_items(plan); }
   bool has_lanes() const { return has_cell_lanes() || has_point_lanes(); }
   bool has_items() const { return lane_axis == LaneAxis::item; }
   bool has_cell_lanes() const { return lane_axis == LaneAxis::cell; }
@@ -74,7 +75,7 @@ public:
     return iadd(imul(iadd(imul(std::move(entry), integer(subbatches)), subbatch_of_pass), integer(plan.vector_width)),
                 lane());
   }
-  NodePtr batch() const { return variable(has_items() ? "own_batch" : "batch"); } ///< batch of the cell
+  NodePtr batch() const { return variable(in_groups() ? "own_batch" : "batch"); } ///< batch of the cell
   NodePtr next_batch() const { return imin(iadd(batch(), integer(1)), variable("last_batch")); }
   /// Row of the batch in the data per cell: batches of equal cells share one.
   NodePtr data_row() {

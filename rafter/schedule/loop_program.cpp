@@ -131,8 +131,8 @@ NodePtr stream(const std::string& buffer, NodePtr index, NodePtr value) {
 NodePtr add(const std::string& buffer, NodePtr index, NodePtr value, NodePtr active) {
   return access(Kind::add, buffer, std::move(index), std::move(value), std::move(active));
 }
-NodePtr atomic_add(const std::string& buffer, NodePtr index, NodePtr value) {
-  auto node = std::make_shared<Node>(*add(buffer, std::move(index), std::move(value)));
+NodePtr atomic_add(const std::string& buffer, NodePtr index, NodePtr value, NodePtr active) {
+  auto node = std::make_shared<Node>(*add(buffer, std::move(index), std::move(value), std::move(active)));
   node->is_atomic = true;
   return node;
 }

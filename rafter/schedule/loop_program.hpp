@@ -134,7 +134,7 @@ NodePtr stream(const std::string& buffer, NodePtr index, NodePtr value);
 NodePtr add(const std::string& buffer, NodePtr index, NodePtr value, NodePtr active = nullptr);
 /// An add of a number that others may add to at the same time, also atomically; the order of the sum is open. The
 /// buffer is shared or global.
-NodePtr atomic_add(const std::string& buffer, NodePtr index, NodePtr value);
+NodePtr atomic_add(const std::string& buffer, NodePtr index, NodePtr value, NodePtr active = nullptr);
 NodePtr barrier();
 NodePtr prefetch(const std::string& buffer, NodePtr index);
 NodePtr branch(NodePtr condition, NodePtr then, NodePtr otherwise);
@@ -159,6 +159,8 @@ inline constexpr const char* output_vector = "output_vector"; ///< by number of 
 inline constexpr const char* integral =
     "integral"; ///< of a functional, one sum per batch and lane: by number of the value
 inline constexpr const char* num_active = "num_active"; ///< cells of a batch
+inline constexpr const char* chunk_bounds =
+    "chunk_bounds"; ///< first batch of a chunk, and that behind its last one: shape (chunk, 2)
 inline constexpr const char* mask =
     "mask"; ///< of the tensor program, floats by number: shape (batch, run, component, lane)
 inline constexpr const char* data_rows = "data_rows"; ///< row of the data per cell that a batch reads

@@ -3,15 +3,19 @@
 
 namespace rafter::schedule {
 
-LoopProgram finished(Context& context, Statements of_pass) {
-  if (context.plan.prefetch) spread_prefetches(context, of_pass);
+Statements whole_batch(Context& context, Statements of_pass) {
   Statements body = std::move(context.before_subbatches);
   if (context.num_passes() > 1)
     body.push_back(loop("pass", integer(context.num_passes()), block(std::move(of_pass))));
   else
     body.insert(body.end(), of_pass.begin(), of_pass.end());
   body.insert(body.end(), context.after_subbatches.begin(), context.after_subbatches.end());
-  context.result.body = block(context.with_data_row(std::move(body)));
+  return context.with_data_row(std::move(body));
+}
+
+LoopProgram finished(Context& context, Statements of_pass) {
+  if (context.plan.prefetch) spread_prefetches(context, of_pass);
+  context.result.body = block(whole_batch(context, std::move(of_pass)));
   return std::move(context.result);
 }
 

@@ -39,6 +39,9 @@ void load_nodes(Context& context, const std::string& target, const Placement& pl
 /// compute most: all at once they would fill the request queue of the cache and stall.
 void spread_prefetches(Context& context, Statements& body);
 
+/// The statements of a batch around those of one pass over sub-batches: the loop over passes, and the row of data per
+/// cell.
+Statements whole_batch(Context& context, Statements of_pass);
 /// The complete program around the statements of one pass over sub-batches: prefetches where the plan asks for them,
 /// the loop over passes, and the row of data per cell.
 LoopProgram finished(Context& context, Statements of_pass);

@@ -33,8 +33,8 @@ const std::vector<Mapping>& mappings() {
       {"simd_points", "points along the first axis of the grid across SIMD lanes", accepts_simd_points,
        lower_simd_points, StoredOrder::by_cell},
       {"plain", "one cell after the other, scalars only", accepts_plain, lower_plain},
-      {"cell_per_item", "cells across the items of groups, on devices that have them", accepts_cell_per_item,
-       lower_cell_per_item, StoredOrder::by_batch, true},
+      {"cell_per_item", "cells across the items of groups, or the lanes of items, on devices that have them",
+       accepts_cell_per_item, lower_cell_per_item, StoredOrder::by_batch, true},
   };
   return registry;
 }
@@ -52,7 +52,13 @@ std::vector<std::string> mapping_names(const Target& target) {
   return names;
 }
 
-std::string usual_mapping(const Target& target) { return mapping_names(target).front(); }
+Plan usual_plan(const Target& target) {
+  Plan plan;
+  plan.mapping = mapping_names(target).front();
+  if (has_items(plan)) plan.vector_width = target.lanes_of_item;
+  if (has_items(plan) && has_cell_lanes(plan)) plan.scatter = Scatter::coloured;
+  return plan;
+}
 
 void require_mapping(const Plan& plan, const Target& target, const std::string& device) {
   auto names = mapping_names(target);
@@ -70,15 +76,16 @@ const Mapping& choose_mapping(const LoweringInput& input, const Plan& plan) {
   throw base::InternalError("no mapping accepts the program");
 }
 
-namespace {
-
-bool is_cell_per_item(const Plan& plan) { return plan.mapping == "cell_per_item"; }
-
-} // namespace
-
-bool stores_first_touched(const Plan& plan) { return !is_cell_per_item(plan); }
-bool may_run_in_any_order(const Plan& plan) { return is_cell_per_item(plan) && plan.scatter != Scatter::coloured; }
-bool has_cell_vectors(const Plan& plan) { return is_cell_per_item(plan) && plan.scatter == Scatter::two_pass; }
+bool has_items(const Plan& plan) { return plan.mapping == "cell_per_item"; }
+bool may_have_lanes(const Plan& plan) { return !has_items(plan) || plan.vector_width > 1; }
+bool has_cell_lanes(const Plan& plan) {
+  return (plan.mapping == "simd_cells" || has_items(plan)) && may_have_lanes(plan);
+}
+bool stores_first_touched(const Plan& plan) {
+  return !has_items(plan) || (has_cell_lanes(plan) && plan.scatter == Scatter::coloured);
+}
+bool may_run_in_any_order(const Plan& plan) { return has_items(plan) && plan.scatter != Scatter::coloured; }
+bool has_cell_vectors(const Plan& plan) { return has_items(plan) && plan.scatter == Scatter::two_pass; }
 
 LoopProgram lower(const LoweringInput& input, Plan& plan) {
   const Mapping& chosen = choose_mapping(input, plan);
@@ -86,7 +93,7 @@ LoopProgram lower(const LoweringInput& input, Plan& plan) {
     return plan.vector_width > 0 && plan.subbatches > 0 &&
            input.cells_per_batch % (plan.vector_width * plan.subbatches) == 0;
   };
-  if (!chosen.has_items && !divides())
+  if (!(chosen.has_items && plan.vector_width == 1) && !divides())
     throw base::InternalError(fmt::format("batches of {} cells do not divide into groups of {}", input.cells_per_batch,
                                           plan.subbatches == 1
                                               ? fmt::format("{}", plan.vector_width)

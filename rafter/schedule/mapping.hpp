@@ -27,6 +27,7 @@ struct Target {
   bool has_lanes = true;
   bool has_groups = false; ///< groups of items
   int items_in_step = 32;  ///< number of items that the device runs together: groups of fewer leave it idle
+  int lanes_of_item = 1;   ///< doubles that an item computes at a time, in vectors; 1: items are what computes together
   bool operator==(const Target&) const = default;
 };
 
@@ -72,8 +73,10 @@ const std::vector<Mapping>& mappings();
 std::vector<std::string> mapping_names();
 /// Names of those that a target has the axes for, the usual one first.
 std::vector<std::string> mapping_names(const Target& target);
-/// Name of the first of them, which plans have that name none.
-std::string usual_mapping(const Target& target);
+/// The plan whose values the keys have that a text for this target leaves out: the first of these mappings, and where it
+/// has items, as many lanes as these compute at a time. Items with lanes are threads of a processor, which the chunks of
+/// a stage keep busy, so that they add as a host does.
+Plan usual_plan(const Target& target);
 /// Throws InputError, which names the mappings that there are, where the plan asks for one that the target has not the
 /// axes for. `device` is the name of the device in the message.
 void require_mapping(const Plan& plan, const Target& target, const std::string& device);
@@ -82,6 +85,13 @@ void require_mapping(const Plan& plan, const Target& target, const std::string& 
 /// nor "cell_per_item" on others).
 const Mapping& choose_mapping(const LoweringInput& input, const Plan& plan);
 
+/// Says whether the kernels of a plan run in groups of items: without lanes each item holds a cell, with lanes as many
+/// as these at a time.
+bool has_items(const Plan& plan);
+/// Says whether a plan has lanes, of a host or of an item, or loops over what could stand there.
+bool may_have_lanes(const Plan& plan);
+/// Says whether cells stand in SIMD lanes, of a host or of an item.
+bool has_cell_lanes(const Plan& plan);
 /// Says whether kernels of a lowered plan store what they are the first to touch in a run that starts a vector. Other
 /// kernels always add, to vectors that are cleared before.
 bool stores_first_touched(const Plan& plan);

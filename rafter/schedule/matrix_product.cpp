@@ -25,13 +25,14 @@ public:
     program_.name = "matrix_product";
     program_.vector_width = has_lanes_ ? height_ : 1;
     entry_type_ = plan.storage == Precision::single_precision ? Type::real32 : Type::real;
+    vector_type_ = plan.accumulate == Precision::single_precision ? Type::real32 : Type::real;
     names_ = {.mode = argument(role::mode, Type::integer),
               .starts = argument(role::slice_starts, Type::integer),
               .rows = argument(role::rows, Type::integer),
               .columns = argument(role::columns, Type::integer),
               .entries = argument(role::entries, entry_type_),
-              .x = argument(role::input_vector, Type::real),
-              .y = argument(role::output_vector, Type::real)};
+              .x = argument(role::input_vector, vector_type_),
+              .y = argument(role::output_vector, vector_type_)};
     program_.buffers.back().is_written = true;
     program_.buffers.push_back({.name = "sum",
                                 .space = Space::work,
@@ -79,7 +80,8 @@ private:
     const auto column = imul(variable("column", has_lanes_), integer(size_));
     const auto load_of_x = gathers_by_lane_ ? load_by_lane : load;
     for (int j = 0; j < size_; ++j)
-      body.push_back(let(fmt::format("x{}", j), load_of_x(names_.x, iadd(column, integer(j)), Type::real)));
+      body.push_back(let(fmt::format("x{}", j),
+                         converted(load_of_x(names_.x, iadd(column, integer(j)), vector_type_), Type::real)));
     for (int i = 0; i < size_; ++i)
       for (int j = 0; j < size_; ++j) {
         const auto entry = iadd(imul(place, integer(size_ * size_)), integer(i * size_ + j));
@@ -99,7 +101,7 @@ private:
     Statements body{ilet("row", iload(names_.rows, iadd(first, row_of_slice())))};
     for (int i = 0; i < size_; ++i) {
       const auto place = iadd(imul(variable("row", has_lanes_), integer(size_)), integer(i));
-      const auto sum = load("sum", sum_entry(i));
+      const auto sum = converted(load("sum", sum_entry(i)), vector_type_);
       body.push_back(adds ? add(names_.y, place, sum, of_lanes) : store(names_.y, place, sum, of_lanes));
     }
     return has_lanes_ ? block(std::move(body)) : branch(ilt(item(0), active), block(std::move(body)), block({}));
@@ -111,14 +113,15 @@ private:
     const auto first_row = iload(names_.rows, first), last_row = iload(names_.rows, iadd(first, integer(height_ - 1)));
     return branch(ieq(isub(last_row, first_row), integer(height_ - 1)),
                   block({ilet("first_row", first_row),
-                         store(names_.y, iadd(variable("first_row"), lane()), load("sum", sum_entry(0)))}),
+                         store(names_.y, iadd(variable("first_row"), lane()),
+                               converted(load("sum", sum_entry(0)), vector_type_))}),
                   block({write(false)}));
   }
 
   int size_, height_;
   bool gathers_by_lane_, has_lanes_;
   int items_in_step_;
-  Type entry_type_ = Type::real;
+  Type entry_type_ = Type::real, vector_type_ = Type::real;
   LoopProgram program_;
   Names names_;
 };

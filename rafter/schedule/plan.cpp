@@ -96,10 +96,11 @@ namespace {
 
 /// Says whether a plan has products with dense tables, which some keys concern.
 bool has_dense_products(const Plan& plan) { return kernel::has_dense_products(plan.contraction); }
-bool has_items(const Plan& plan) { return plan.mapping == "cell_per_item"; }
-bool has_lanes(const Plan& plan) { return !has_items(plan); } ///< or loops over what could stand there
-/// Says whether a plan has SIMD lanes; plans without neither prefetch nor stream, and do not use patches.
-bool has_cell_lanes(const Plan& plan) { return plan.mapping != "plain" && !has_items(plan); }
+/// Says whether a plan has SIMD lanes; plans without do not use patches.
+bool has_lanes(const Plan& plan) { return plan.mapping != "plain" && may_have_lanes(plan); }
+bool is_of_host(const Plan& plan) { return !has_items(plan); }
+/// Says whether a plan may prefetch and stream.
+bool has_lanes_of_host(const Plan& plan) { return is_of_host(plan) && has_lanes(plan); }
 bool always(const Plan&) { return true; }
 std::string or_default(const std::string& name) { return name.empty() ? "default" : name; }
 
@@ -114,19 +115,19 @@ constexpr std::array keys{
     Key{"contraction", [](const Plan& p) { return std::string(kernel::name(p.contraction)); }, always},
     Key{"factors", [](const Plan& p) { return kernel::name(p.factors); }, always},
     Key{"mapping", [](const Plan& p) { return p.mapping; }, always},
-    Key{"vector_width", [](const Plan& p) { return std::to_string(p.vector_width); }, has_lanes, has_lanes},
+    Key{"vector_width", [](const Plan& p) { return std::to_string(p.vector_width); }, always},
     Key{"even_odd", [](const Plan& p) { return std::to_string(p.even_odd); },
         [](const Plan& p) { return !has_dense_products(p); }},
     Key{"rows", [](const Plan& p) { return std::to_string(p.rows); }, has_dense_products},
     Key{"subbatches", [](const Plan& p) { return std::to_string(p.subbatches); },
-        [](const Plan& p) { return has_dense_products(p) && has_lanes(p); }, has_lanes},
+        [](const Plan& p) { return has_dense_products(p) && may_have_lanes(p); }, may_have_lanes},
     Key{"unroll", [](const Plan& p) { return std::to_string(p.unroll); }, has_dense_products},
-    Key{"patches", [](const Plan& p) { return std::string(p.has_patches ? "1" : "0"); }, has_cell_lanes, has_lanes},
-    Key{"indices", [](const Plan& p) { return index_name(p.has_dof_lists); }, has_cell_lanes, has_lanes},
-    Key{"gathers", [](const Plan& p) { return gather_name(p.gathers_by_lane); }, has_cell_lanes, has_lanes},
+    Key{"patches", [](const Plan& p) { return std::string(p.has_patches ? "1" : "0"); }, has_lanes, may_have_lanes},
+    Key{"indices", [](const Plan& p) { return index_name(p.has_dof_lists); }, has_lanes, may_have_lanes},
+    Key{"gathers", [](const Plan& p) { return gather_name(p.gathers_by_lane); }, has_lanes, may_have_lanes},
     Key{"scatter", [](const Plan& p) { return std::string(name(p.scatter)); }, has_items, has_items},
-    Key{"prefetch", [](const Plan& p) { return std::string(p.prefetch ? "1" : "0"); }, has_cell_lanes, has_lanes},
-    Key{"stores", [](const Plan& p) { return store_name(p.is_streaming); }, has_cell_lanes, has_lanes},
+    Key{"prefetch", [](const Plan& p) { return std::string(p.prefetch ? "1" : "0"); }, has_lanes_of_host, is_of_host},
+    Key{"stores", [](const Plan& p) { return store_name(p.is_streaming); }, has_lanes_of_host, is_of_host},
     Key{"storage", [](const Plan& p) { return std::string(name(p.storage)); }, always},
     Key{"compute", [](const Plan& p) { return std::string(name(p.compute)); }, always},
     Key{"accumulate", [](const Plan& p) { return std::string(name(p.accumulate)); }, always},
@@ -139,16 +140,21 @@ std::vector<std::string> key_names() {
   return names;
 }
 
-/// The default plan for this precision of computation.
-Plan default_beside(Precision compute) {
-  Plan plan;
-  if (compute == Precision::single_precision) plan.vector_width = 16;
-  return plan;
+/// As many lanes of floats as there are of doubles fill half of the registers.
+int width_for(Precision compute, int of_doubles) {
+  return of_doubles > 1 && compute == Precision::single_precision ? 2 * of_doubles : of_doubles;
+}
+
+/// The default plan for the mapping and the precision of computation of a plan.
+Plan default_beside(const Plan& plan) {
+  Plan result;
+  result.vector_width = has_items(plan) ? 1 : width_for(plan.compute, result.vector_width);
+  return result;
 }
 
 /// Text of the chosen keys whose value differs from the default; "default" if there are none.
 template <class Taken> std::string differences(const Plan& plan, Taken is_taken) {
-  const Plan usual = default_beside(plan.compute);
+  const Plan usual = default_beside(plan);
   std::vector<std::string> words;
   for (const auto& key : keys)
     if (is_taken(key) && key.text(plan) != key.text(usual)) words.push_back(key.name + ("=" + key.text(plan)));
@@ -245,6 +251,11 @@ Plan in_double(Plan plan) {
   return plan;
 }
 
+Plan in_single(Plan plan) {
+  for (const auto& key : precisions) plan.*key.value = Precision::single_precision;
+  return plan;
+}
+
 std::string single_keys(const Plan& plan) {
   std::vector<std::string> result;
   for (const auto& key : precisions)
@@ -253,15 +264,14 @@ std::string single_keys(const Plan& plan) {
 }
 
 Plan without_unused_keys(Plan plan) {
-  const Plan usual = default_beside(plan.compute);
+  const Plan usual = default_beside(plan);
   for (const auto& key : keys)
     if (!key.is_printed(plan)) set(plan, key.name, key.text(usual));
   return plan;
 }
 
-Plan parse_plan(const std::string& text, const std::string& mapping) {
-  Plan plan;
-  plan.mapping = mapping;
+Plan parse_plan(const std::string& text, const Plan& usual) {
+  Plan plan = usual;
   if (base::trimmed(text) == default_name) return plan;
   std::set<std::string> given;
   for (const auto& word : base::words(text)) {
@@ -278,7 +288,9 @@ Plan parse_plan(const std::string& text, const std::string& mapping) {
   if (is_assembled(plan) && plan.compute == Precision::single_precision)
     throw base::InputError("plan: compute=float with mapping=assembled, which multiplies in doubles; accepted is "
                            "storage=float, of its entries");
-  if (!given.contains("vector_width")) plan.vector_width = default_beside(plan.compute).vector_width;
+  if (!given.contains("vector_width"))
+    plan.vector_width = has_items(plan) && has_items(usual) ? width_for(plan.compute, usual.vector_width)
+                                                            : default_beside(plan).vector_width;
   return plan;
 }
 

@@ -35,7 +35,7 @@ struct Plan {
   kernel::FactorStorage factors = kernel::FactorStorage::store_merged;
   std::string mapping = "simd_cells"; ///< name in the registry of mappings
   int vector_width = 8; ///< number of lanes; larger batches run in sub-batches of so many cells. A text without it
-                        ///< means 16 with compute=float
+                        ///< means 16 with compute=float, and 1 with mapping=cell_per_item, whose items then hold a cell
   int even_odd = 4;     ///< 1D matrices with symmetry and at least so many columns use even-odd; 0: never
   int rows = 16;        ///< sums of dense products that are kept in registers
   int subbatches = 1;   ///< sub-batches that dense products take at a time, sharing the registers for sums
@@ -76,12 +76,14 @@ std::vector<std::string> short_names(std::span<const Plan> plans);
 void set(Plan& plan, const std::string& key, const std::string& value);
 /// Reads a plan from text. Keys that are absent keep their default; that of vector_width fills 64 bytes (8, or 16 with
 /// compute=float). The word "default" is the default plan. Throws InputError, with the nearest key or value as a
-/// suggestion, and for accumulate=float without compute=float. `mapping` is that of a text without one.
-Plan parse_plan(const std::string& text, const std::string& mapping = Plan().mapping);
+/// suggestion, and for accumulate=float without compute=float. `usual` has the values of keys that the text leaves out.
+Plan parse_plan(const std::string& text, const Plan& usual = Plan());
 /// The plan with the values that its full text means for the keys that are not in it, those of other mappings.
 Plan without_unused_keys(Plan plan);
 /// The plan with all numbers in double precision.
 Plan in_double(Plan plan);
+/// The plan with all numbers in single precision, and its vector width.
+Plan in_single(Plan plan);
 /// The keys with less than double precision as text, such as "storage=float compute=float"; "" if there are none.
 std::string single_keys(const Plan& plan);
 /// The plan without compiler and flags, which do not change the text of a kernel: plans that differ there alone become

@@ -17,6 +17,10 @@ bool takes_one_subbatch(const kernel::TensorProgram& program) { return is_separa
 
 } // namespace
 
+int subbatches_of_pass(const kernel::TensorProgram& program, const Plan& plan) {
+  return takes_one_subbatch(program) ? 1 : plan.subbatches;
+}
+
 void lower_cells(Context& context, Statements& to) {
   if (is_separable(context.program))
     lower_separable(context, to);
@@ -27,7 +31,7 @@ void lower_cells(Context& context, Statements& to) {
 }
 
 LoopProgram lower_simd_cells(const LoweringInput& input, const Plan& plan) {
-  Context context(input, plan, LaneAxis::cell, takes_one_subbatch(*input.program) ? 1 : plan.subbatches);
+  Context context(input, plan, LaneAxis::cell, subbatches_of_pass(*input.program, plan));
   Statements body;
   lower_cells(context, body);
   return finished(context, std::move(body));

@@ -24,7 +24,7 @@ bool is_kept(const std::string& name) {
 
 class Parser {
 public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  Parser(std::string_view text, Type type) : text_(text), type_(type) {}
 
   VectorLoop loop() {
     loop_.name = name();
@@ -76,7 +76,7 @@ private:
   }
 
   void operand() {
-    VectorOperand operand{.name = new_name()};
+    VectorOperand operand{.name = new_name(), .type = type_};
     if (takes('[')) {
       operand.list = name();
       expect(']');
@@ -183,6 +183,7 @@ private:
   }
 
   std::string_view text_;
+  Type type_; ///< type of operands without one
   std::size_t position_ = 0;
   VectorLoop loop_;
   std::set<std::string> names_;
@@ -199,6 +200,6 @@ std::vector<std::string> VectorLoop::lists() const {
   return result;
 }
 
-VectorLoop parse_vector_loop(std::string_view text) { return Parser(text).loop(); }
+VectorLoop parse_vector_loop(std::string_view text, Type type) { return Parser(text, type).loop(); }
 
 } // namespace rafter::schedule

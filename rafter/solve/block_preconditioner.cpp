@@ -75,6 +75,10 @@ void BlockPreconditioner::apply(const Vector& r, Vector& z) const {
   }
 }
 
+bool BlockPreconditioner::is_single() const {
+  return std::ranges::any_of(work_, [](const Work& work) { return work.M->is_single(); });
+}
+
 bool BlockPreconditioner::is_variable() const {
   return std::ranges::any_of(work_, [](const Work& work) { return work.M->is_variable(); });
 }

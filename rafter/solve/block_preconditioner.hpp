@@ -45,6 +45,7 @@ public:
   void apply(const Vector& r, Vector& z) const override; ///< entries of no block are not written
   /// Says whether that of a field is.
   bool is_variable() const override;
+  bool is_single() const override;
   /// Brings the values of the system's operator to the blocks. Preconditioners of fields follow, or are made anew where
   /// they cannot.
   bool refresh() const override;

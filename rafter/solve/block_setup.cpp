@@ -42,7 +42,7 @@ std::vector<NullSpaceCondition> conditions_on(const space::FunctionSpace& space,
 
 std::vector<op::GeneratedLevel> generate_levels(const op::GeneratedFieldBlock& block, const FieldPreconditioner& of) {
   if (of.name != "multigrid") return {};
-  const auto& part = block.part;
+  const auto& part = block.part; // of the precision of the levels
   return op::generate_levels({.form = block.form,
                               .system = part.system,
                               .meshes = of.meshes,
@@ -62,7 +62,10 @@ GeneratedBlocks generate_blocks(const form::Form& form, const op::System& system
   for (const auto& of : preconditioners)
     if (find_preconditioner(of.name).name == "block")
       throw base::InputError("preconditioner block: that of a field is \"block\" itself");
-  GeneratedBlocks result{.blocks = op::generate_field_blocks(form, system, conditions, kernels),
+  std::vector<schedule::Precision> precisions;
+  for (const auto& of : preconditioners)
+    precisions.push_back(of.name == "multigrid" ? of.precision : schedule::Precision::double_precision);
+  GeneratedBlocks result{.blocks = op::generate_field_blocks(form, system, conditions, kernels, precisions),
                          .levels = {},
                          .preconditioners = std::move(preconditioners)};
   for (std::size_t f = 0; f < result.blocks.size(); ++f)

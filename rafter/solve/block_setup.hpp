@@ -21,6 +21,7 @@ struct FieldPreconditioner {
   /// For multigrid: the meshes, of which the last is that of the field, and its levels.
   std::shared_ptr<const mesh::Generations> meshes = {};
   op::Coarsening coarsening = {};
+  schedule::Precision precision = schedule::Precision::double_precision; ///< of the levels, the block's own among them
   std::optional<MultigridParameters> multigrid = {}; ///< absent: those of SolverOptions
 };
 

@@ -43,6 +43,26 @@ Vector positive_inverse_diagonal(const op::LinearOperator& A) {
   return inverse;
 }
 
+/// The inverse diagonal in the precision of an iteration's vectors.
+template <class T> device::Array<T> converted(Vector inverse) {
+  if constexpr (std::is_same_v<T, double>) {
+    return inverse;
+  } else {
+    device::Array<T> result(inverse.device(), inverse.size());
+    const auto from = inverse.host_read();
+    const auto to = result.host_overwrite();
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      to[i] = static_cast<T>(from[i]);
+      if (from[i] != 0 && !std::isnormal(to[i]))
+        throw base::SolverError(
+            fmt::format("the diagonal entry of row {} is {:.3e}, whose inverse no number of single precision holds: "
+                        "take levels in double precision",
+                        i, 1 / from[i]));
+    }
+    return result;
+  }
+}
+
 /// Runs the iteration of conjugate gradients whose coefficients make the tridiagonal Lanczos matrix of the estimate.
 struct Lanczos {
   const op::LinearOperator& A;
@@ -67,7 +87,7 @@ struct Lanczos {
       A.apply(p, q);
       const double pq = ops.dot(p, q);
       const double before = k > 0 ? beta / previous_alpha : 0;
-      constexpr double rounding = 1e-13;
+      const double rounding = A.is_single() ? 0x1p-21 : 1e-13;
       if (!diagonal.empty() && std::abs(pq) <= rounding * largest_entry() * rz) { // p is in the null space
         diagonal.push_back(pq / rz + before);
         return;
@@ -115,25 +135,30 @@ EigenvalueEstimate estimate_eigenvalues(const op::LinearOperator& A, const Vecto
   return {after(steps, 0), after(steps, steps - 1), after(early, early - 1)};
 }
 
-Chebyshev::Chebyshev(const op::LinearOperator& A, const ChebyshevParameters& parameters)
-    : A_(A), ops_(A), parameters_(checked(parameters)), degree_(parameters.degree), is_fused_(parameters.is_fused),
-      inverse_diagonal_(positive_inverse_diagonal(A)), coefficients_(A.device(), 2 * static_cast<std::size_t>(degree_)),
-      residual_(A.device(), inverse_diagonal_.size()), direction_(A.device(), inverse_diagonal_.size()),
-      image_(A.device(), inverse_diagonal_.size()) {
+template <class T>
+ChebyshevIteration<T>::ChebyshevIteration(const op::LinearOperator& A, const ChebyshevParameters& parameters)
+    : A_(A), ops_(A, op::entry_type<T>), parameters_(checked(parameters)), degree_(parameters.degree),
+      is_fused_(parameters.is_fused), coefficients_(A.device(), 2 * static_cast<std::size_t>(degree_)) {
+  auto inverse = positive_inverse_diagonal(A);
   if (parameters_.upper > 0)
     set_interval({});
   else
-    set_interval(estimate(parameters_.estimate_iterations, parameters_.accepts_indefinite));
+    set_interval(estimate(inverse, parameters_.estimate_iterations, parameters_.accepts_indefinite));
+  // The vectors of the estimate are gone before those of the iteration take memory.
+  const auto size = inverse.size();
+  inverse_diagonal_ = converted<T>(std::move(inverse));
+  for (auto* vector : {&residual_, &direction_, &image_}) *vector = Entries(A.device(), size);
 }
 
-EigenvalueEstimate Chebyshev::estimate(int iterations, bool accepts_indefinite) const {
+template <class T>
+EigenvalueEstimate ChebyshevIteration<T>::estimate(const Vector& inverse_diagonal, int iterations,
+                                                   bool accepts_indefinite) const {
   const NullSpace none;
-  return estimate_eigenvalues(A_, inverse_diagonal_, iterations,
-                              parameters_.null_space ? *parameters_.null_space : none, parameters_.check_iterations,
-                              accepts_indefinite);
+  return estimate_eigenvalues(A_, inverse_diagonal, iterations, parameters_.null_space ? *parameters_.null_space : none,
+                              parameters_.check_iterations, accepts_indefinite);
 }
 
-void Chebyshev::set_interval(const EigenvalueEstimate& found) {
+template <class T> void ChebyshevIteration<T>::set_interval(const EigenvalueEstimate& found) {
   upper_ = parameters_.upper > 0 ? parameters_.upper : parameters_.safety_factor * found.largest;
   checked_ = found.checked;
   is_indefinite_ = found.smallest < 0;
@@ -145,7 +170,7 @@ void Chebyshev::set_interval(const EigenvalueEstimate& found) {
 }
 
 /// Three-term recurrence (Saad, Iterative methods, 2nd ed., algorithm 12.1) with D^-1 A in place of A.
-void Chebyshev::set_coefficients() {
+template <class T> void ChebyshevIteration<T>::set_coefficients() {
   const double delta = 0.5 * (upper_ - lower_), sigma = (upper_ + lower_) / (upper_ - lower_);
   const auto values = coefficients_.host_overwrite();
   values[0] = 0;
@@ -159,34 +184,39 @@ void Chebyshev::set_coefficients() {
   }
 }
 
-bool Chebyshev::update(bool accepts_indefinite) {
+template <class T> bool ChebyshevIteration<T>::update(bool accepts_indefinite) {
   constexpr double most_change = 0.05;
-  inverse_diagonal_ = positive_inverse_diagonal(A_);
-  if (parameters_.upper > 0) return false;
+  auto inverse = positive_inverse_diagonal(A_);
   const bool accepts = accepts_indefinite || is_indefinite_;
   const int few = std::min(parameters_.check_iterations, parameters_.estimate_iterations);
-  if (std::abs(estimate(few, accepts).checked - checked_) <= most_change * checked_) return false;
-  set_interval(estimate(parameters_.estimate_iterations, accepts));
-  return true;
+  const auto is_new = [&] {
+    if (parameters_.upper > 0) return false;
+    if (std::abs(estimate(inverse, few, accepts).checked - checked_) <= most_change * checked_) return false;
+    set_interval(estimate(inverse, parameters_.estimate_iterations, accepts));
+    return true;
+  };
+  const bool result = is_new();
+  inverse_diagonal_ = converted<T>(std::move(inverse));
+  return result;
 }
 
-double Chebyshev::reduction() const {
+template <class T> double ChebyshevIteration<T>::reduction() const {
   const double sigma = (upper_ + lower_) / (upper_ - lower_);
   return 1 / std::cosh(degree_ * std::acosh(sigma));
 }
 
-void Chebyshev::apply(const Vector& r, Vector& z) const {
+template <class T> void ChebyshevIteration<T>::apply(const Entries& r, Entries& z) const {
   if (is_fused_ && degree_ > 1) {
     const op::FusedLoop start(ops_.runner(), "chebyshev_start", coefficients_, 0,
                               {inverse_diagonal_, r, residual_, direction_, z});
     return fused_steps(z, [&start](std::int64_t part, Ranges ranges) { start(part, ranges); });
   }
-  ops_.copy(r, residual_);
-  ops_.fill(0, z);
+  ops_.run("copy", {}, {r, residual_});
+  ops_.run("fill", {0}, {z});
   iterate(z);
 }
 
-void Chebyshev::smooth(const Vector& b, Vector& x) const {
+template <class T> void ChebyshevIteration<T>::smooth(const Entries& b, Entries& x) const {
   if (is_fused_) {
     const op::FusedLoop restart(ops_.runner(), "chebyshev_restart", coefficients_, 0,
                                 {inverse_diagonal_, b, image_, residual_, direction_, x});
@@ -195,11 +225,11 @@ void Chebyshev::smooth(const Vector& b, Vector& x) const {
     return fused_steps(x, {});
   }
   A_.apply(x, residual_);
-  ops_.subtract_from(b, residual_);
+  ops_.run("subtract_from", {}, {b, residual_});
   iterate(x);
 }
 
-void Chebyshev::fused_steps(Vector& x, const op::VectorWork::Function& start) const {
+template <class T> void ChebyshevIteration<T>::fused_steps(Entries& x, const op::VectorWork::Function& start) const {
   for (std::size_t k = 1; k < static_cast<std::size_t>(degree_); ++k) {
     const op::FusedLoop step(ops_.runner(), "chebyshev_step", coefficients_, 2 * k,
                              {inverse_diagonal_, image_, residual_, direction_, x});
@@ -209,16 +239,19 @@ void Chebyshev::fused_steps(Vector& x, const op::VectorWork::Function& start) co
   }
 }
 
-void Chebyshev::iterate(Vector& x) const {
+template <class T> void ChebyshevIteration<T>::iterate(Entries& x) const {
   const auto coefficients = coefficients_.host_read();
-  ops_.fill(0, direction_);
+  ops_.run("fill", {0}, {direction_});
   for (std::size_t k = 0;; ++k) {
-    ops_.combine(coefficients[2 * k], coefficients[2 * k + 1], inverse_diagonal_, residual_, direction_);
-    ops_.axpy(1, direction_, x);
+    ops_.run("combine", {coefficients[2 * k], coefficients[2 * k + 1]}, {inverse_diagonal_, residual_, direction_});
+    ops_.run("axpy", {1}, {direction_, x});
     if (k + 1 == static_cast<std::size_t>(degree_)) return;
     A_.apply(direction_, image_);
-    ops_.axpy(-1, image_, residual_);
+    ops_.run("axpy", {-1}, {image_, residual_});
   }
 }
+
+template class ChebyshevIteration<double>;
+template class ChebyshevIteration<float>;
 
 } // namespace rafter::solvers

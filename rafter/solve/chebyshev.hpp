@@ -35,17 +35,20 @@ EigenvalueEstimate estimate_eigenvalues(const op::LinearOperator& A, const Vecto
                                         const NullSpace& null_space = {}, int check_iterations = 1,
                                         bool accepts_indefinite = false);
 
-/// Chebyshev semi-iteration with Jacobi scaling. As a preconditioner it begins with zero, and it is symmetric positive
-/// definite as long as the eigenvalues of D^-1 A lie in (0, lower + upper); it is a smoother, too. The components of
-/// the error with eigenvalue in [lower, upper] shrink by at least 1 / T_degree((upper + lower) / (upper - lower)).
-class Chebyshev final : public Preconditioner {
+/// Chebyshev semi-iteration with Jacobi scaling, on vectors of doubles or floats (T). It is symmetric positive definite
+/// as long as the eigenvalues of D^-1 A lie in (0, lower + upper). The components of the error with eigenvalue in
+/// [lower, upper] shrink by at least 1 / T_degree((upper + lower) / (upper - lower)).
+template <class T> class ChebyshevIteration {
 public:
-  /// Throws InputError for parameters out of range, SolverError for diagonal entries that are not positive and finite.
-  Chebyshev(const op::LinearOperator& A, const ChebyshevParameters& parameters = {});
+  using Entries = device::Array<T>;
+  /// Throws InputError for parameters out of range, SolverError for diagonal entries that are not positive and finite,
+  /// or whose inverse no T holds. Estimates are made on vectors of doubles. On vectors of floats A is an operator of
+  /// floats (LinearOperator::is_single).
+  ChebyshevIteration(const op::LinearOperator& A, const ChebyshevParameters& parameters);
 
-  void apply(const Vector& r, Vector& z) const override;
+  void apply(const Entries& r, Entries& z) const; ///< computes an approximate solution of A z = r, beginning with z = 0
   /// Improves x as an approximate solution of A x = b, with `degree` products with A.
-  void smooth(const Vector& b, Vector& x) const;
+  void smooth(const Entries& b, Entries& x) const;
 
   /// Follows the operator, whose values have changed: its diagonal is asked for again. The largest eigenvalue is
   /// estimated anew if a few steps of the estimate, from the same vector, give another value than they gave when it was
@@ -60,13 +63,13 @@ public:
   double reduction() const;
 
 private:
-  EigenvalueEstimate estimate(int iterations, bool accepts_indefinite) const;
+  EigenvalueEstimate estimate(const Vector& inverse_diagonal, int iterations, bool accepts_indefinite) const;
   void set_interval(const EigenvalueEstimate& found); ///< takes the estimate where no bound is given
   void set_coefficients();                            ///< follows the interval
-  void iterate(Vector& x) const;                      ///< residual_ must be that of x
+  void iterate(Entries& x) const;                     ///< residual_ must be that of x
   /// Makes the remaining steps with their updates fused into the products with A; `start` is done before the first of
   /// them.
-  void fused_steps(Vector& x, const op::VectorWork::Function& start) const;
+  void fused_steps(Entries& x, const op::VectorWork::Function& start) const;
   const op::LinearOperator& A_;
   VectorOps ops_;
   ChebyshevParameters parameters_;
@@ -75,10 +78,26 @@ private:
   double lower_ = 0, upper_ = 0;
   double checked_ = 0;         ///< what check_iterations steps of the estimate gave when it was made
   bool is_indefinite_ = false; ///< that estimate met negative curvature
-  Vector inverse_diagonal_;
+  Entries inverse_diagonal_;
   /// Coefficients of the recurrence direction = a direction + b D^-1 residual, shape (step, 2): a and b.
   Vector coefficients_;
-  mutable Vector residual_, direction_, image_;
+  mutable Entries residual_, direction_, image_;
+};
+
+/// A Chebyshev iteration that begins with zero, as a preconditioner.
+class Chebyshev final : public Preconditioner {
+public:
+  /// Throws the errors of ChebyshevIteration.
+  Chebyshev(const op::LinearOperator& A, const ChebyshevParameters& parameters = {}) : iteration_(A, parameters) {}
+  void apply(const Vector& r, Vector& z) const override { iteration_.apply(r, z); }
+  void smooth(const Vector& b, Vector& x) const { iteration_.smooth(b, x); } ///< see ChebyshevIteration::smooth
+  bool update() { return iteration_.update(); }                              ///< see ChebyshevIteration::update
+  double lower() const { return iteration_.lower(); }
+  double upper() const { return iteration_.upper(); }
+  double reduction() const { return iteration_.reduction(); }
+
+private:
+  ChebyshevIteration<double> iteration_;
 };
 
 } // namespace rafter::solvers

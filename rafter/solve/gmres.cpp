@@ -26,7 +26,9 @@ public:
     if (M.is_variable() && parameters.side == Side::left)
       throw base::InputError("solver: side = \"left\" of gmres needs a preconditioner that is the same at each "
                              "application, and this one changes; accepted: side = \"right\"");
-    steps_ = M.is_variable()                  ? make_flexible_steps(A, M, ops_)
+    // An image under M of a sum is another one than the sum of rounded images, which flexible steps keep.
+    const bool is_flexible = M.is_variable() || (M.is_single() && parameters.side == Side::right);
+    steps_ = is_flexible                      ? make_flexible_steps(A, M, ops_)
              : parameters.side == Side::right ? make_right_steps(A, M, ops_)
                                               : make_left_steps(A, M, ops_);
   }

@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <rafter/base/error_context.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/operator/sparse_matrix.hpp>
 #include <rafter/solve/algebraic_multigrid.hpp>
 #include <rafter/solve/factors.hpp>
 #include <rafter/solve/inner_cg.hpp>
 #include <rafter/solve/inverse_matrix.hpp>
+#include <rafter/solve/multigrid_cycle.hpp>
 
 namespace rafter::solvers {
 namespace {
@@ -29,19 +29,6 @@ void require_fit(const std::vector<MultigridLevel>& levels, const MultigridParam
                       "the sizes of their operators",
                       l, l + 1));
   }
-}
-
-/// Does something with the smoother or the solver of a level, whose errors get the name of the level.
-template <class Operation> auto on_level(const MultigridLevel& level, const Operation& operation) {
-  return base::with_context(fmt::format("multigrid{}{}", level.name.empty() ? "" : ", ", level.name), operation);
-}
-
-std::unique_ptr<Chebyshev> make_smoother(const MultigridLevel& level, const MultigridParameters& parameters) {
-  auto own = parameters.smoother;
-  own.null_space = level.null_space;
-  own.accepts_indefinite = true;
-  own.upper = own.safety_factor * level.largest_eigenvalue;
-  return on_level(level, [&] { return std::make_unique<Chebyshev>(*level.A, own); });
 }
 
 /// Brings the values of the next finer level to this one. Says whether any may have changed.
@@ -132,25 +119,11 @@ std::string_view name(CoarseSolver solver) {
   return "";
 }
 
-struct Multigrid::Work {
-  VectorOps ops;
-  std::unique_ptr<Chebyshev> smoother;      ///< null: the level is the coarsest
-  mutable Vector residual, right, solution; ///< empty where the level needs none
-};
-
 Multigrid::Multigrid(std::vector<MultigridLevel> levels, const MultigridParameters& parameters)
     : levels_(std::move(levels)), parameters_(parameters) {
   require_fit(levels_, parameters_);
   for (auto l = levels_.size(); l-- > 0;) follow(levels_[l]);
-  for (std::size_t l = 0; l < levels_.size(); ++l) {
-    const auto& level = levels_[l];
-    const auto vector = [&](bool is_needed) {
-      return Vector(level.A->device(), is_needed ? static_cast<std::size_t>(level.A->size()) : 0);
-    };
-    const bool is_coarsest = l == 0, is_finest = l + 1 == levels_.size();
-    work_.push_back({VectorOps(*level.A), is_coarsest ? nullptr : make_smoother(level, parameters_),
-                     vector(!is_coarsest), vector(!is_finest), vector(!is_finest)});
-  }
+  cycle_ = make_multigrid_cycle(levels_, parameters_, coarse_);
   coarse_ = make_coarse_solver(levels_.front(), parameters_);
 }
 
@@ -177,50 +150,17 @@ bool Multigrid::refresh() const {
 
 void Multigrid::refresh_level(std::size_t level) const {
   const bool is_finest = level + 1 == levels_.size();
-  if (level > 0) return on_level(levels_[level], [&] { static_cast<void>(work_[level].smoother->update(is_finest)); });
+  if (level > 0) return on_level(levels_[level], [&] { cycle_->update_smoother(level, is_finest); });
   coarse_.reset(); // frees the memory of its factors before the next ones take some
   coarse_ = make_coarse_solver(levels_[level], parameters_);
 }
 
-void Multigrid::apply(const Vector& r, Vector& z) const { cycle(levels_.size() - 1, r, z, true); }
+bool Multigrid::is_single() const { return cycle_->is_single(); }
 
-void Multigrid::cycle(std::size_t level, const Vector& b, Vector& x, bool is_zero) const {
-  if (level == 0) return coarse_->apply(b, x);
-  const auto& smoother = *work_[level].smoother;
-  for (int step = 0; step < parameters_.smoothing_steps; ++step) {
-    if (is_zero && step == 0)
-      smoother.apply(b, x);
-    else
-      smoother.smooth(b, x);
-  }
-  restrict_residual(level, b, x);
-  const auto& below = work_[level - 1];
-  cycle(level - 1, below.right, below.solution, true);
-  if (parameters_.cycle == Cycle::w && level > 1) cycle(level - 1, below.right, below.solution, false);
-  levels_[level - 1].to_finer->prolongate_and_add(below.solution, x);
-  for (int step = 0; step < parameters_.smoothing_steps; ++step) smoother.smooth(b, x);
-}
-
-void Multigrid::restrict_residual(std::size_t level, const Vector& b, Vector& x) const {
-  const auto& work = work_[level];
-  const op::FusedLoop subtract(work.ops.runner(), "subtract_from", {}, {b, work.residual});
-  levels_[level].A->apply_with(x, work.residual,
-                               {.before = {}, .after = [&](std::int64_t part, std::span<const op::EntryRange> ranges) {
-                                  subtract(part, ranges);
-                                }});
-  levels_[level - 1].to_finer->restrict_to(work.residual, work_[level - 1].right);
-}
+void Multigrid::apply(const Vector& r, Vector& z) const { cycle_->apply(r, z); }
 
 bool Multigrid::start(const Vector& r, Vector& z) const {
-  const auto finest = levels_.size() - 1;
-  for (auto level = finest; level > 0; --level)
-    levels_[level - 1].to_finer->restrict_to(level == finest ? r : work_[level].right, work_[level - 1].right);
-  for (std::size_t level = 0; level <= finest; ++level) {
-    const Vector& b = level == finest ? r : work_[level].right;
-    Vector& x = level == finest ? z : work_[level].solution;
-    if (level > 0) levels_[level - 1].to_finer->prolongate(work_[level - 1].solution, x);
-    cycle(level, b, x, level == 0);
-  }
+  cycle_->start(r, z);
   return true;
 }
 
@@ -237,9 +177,10 @@ std::string Multigrid::description() const {
                              : ", on the host: each use copies a vector there and back");
   if (const auto inner = coarse_->description(); !inner.empty()) coarse = inner;
   return fmt::format(
-      "{}-cycle of {} level{} ({}); smoother: Chebyshev-Jacobi of degree {}, {} step{} before and after; "
+      "{}-cycle of {} level{}{} ({}); smoother: Chebyshev-Jacobi of degree {}, {} step{} before and after; "
       "coarsest level: {}",
-      name(parameters_.cycle), levels_.size(), levels_.size() == 1 ? "" : "s", base::join(levels, "; "),
+      name(parameters_.cycle), levels_.size(), levels_.size() == 1 ? "" : "s",
+      is_single() ? " in single precision" : "", base::join(levels, "; "),
       parameters_.smoother.degree, parameters_.smoothing_steps, parameters_.smoothing_steps == 1 ? "" : "s", coarse);
 }
 

@@ -78,7 +78,9 @@ struct MultigridParameters {
 /// A level of Multigrid.
 struct MultigridLevel {
   std::shared_ptr<const op::LinearOperator> A;      ///< symmetric, as a rule positive (semi-)definite
-  std::shared_ptr<const op::Transfer> to_finer;     ///< from this level to the next; null: it is the finest
+  /// From this level to the next, on vectors of the precision that the next one's operator takes; null: it is the
+  /// finest.
+  std::shared_ptr<const op::Transfer> to_finer;
   std::shared_ptr<const NullSpace> null_space = {}; ///< null space of A; null: A is regular
   std::string name = {};                            ///< for people, such as "degree 4 on 512 cells"
   /// Largest eigenvalue of D^-1 A, with the diagonal D of A, where it is known; 0: the smoother estimates it.
@@ -96,11 +98,14 @@ struct MultigridLevel {
 struct MultigridHierarchy {
   std::vector<MultigridLevel> coarser; ///< from coarse to fine; the last transfer is to the vectors of the operator
   std::string finest_name = {};        ///< name of the operator's own level
-  /// The symmetric part of the operator, which takes its place on its own level; null: the operator is symmetric.
-  std::shared_ptr<const op::LinearOperator> symmetric_part = {};
-  /// Gives the symmetric part the values that the operator has; see MultigridLevel::follow.
+  /// What takes the place of the operator on its own level: its symmetric part, or the same form in single precision;
+  /// null: the operator itself.
+  std::shared_ptr<const op::LinearOperator> finest = {};
+  /// Gives that one the values that the operator has; see MultigridLevel::follow.
   std::function<bool()> follow = {};
 };
+
+class MultigridCycle;
 
 /// Multigrid cycles as a preconditioner. With S the error operator of the smoother, symmetric in the inner product of
 /// A, one cycle on two levels has the error operator S^k (I - P A_c^-1 P^T A) S^k: M is symmetric up to rounding. A
@@ -108,6 +113,9 @@ struct MultigridHierarchy {
 /// Levels that are indefinite serve gmres and bicgstab as long as the coarsest level resolves what has negative
 /// eigenvalues, whose number its factors tell. For an operator that is not symmetric the levels are those of its
 /// symmetric part.
+/// Where the operators of all levels but the coarsest are of single precision (LinearOperator::is_single), so are
+/// smoothers, transfers and vectors there; residuals are scaled by a power of two before they are rounded to floats.
+/// The cycle is then symmetric up to roundings of floats.
 /// The smoothers are Chebyshev iterations with Jacobi scaling (Adams, Brezina, Hu, Tuminaro 2003,
 /// doi:10.1016/S0021-9991(03)00194-3), whose eigenvalues are estimated at construction, and again by refresh() where
 /// those estimates no longer hold (Chebyshev::update).
@@ -127,23 +135,17 @@ public:
   /// smoother or solver cannot, because injected data give no definite operator, keeps the data that it had.
   bool refresh() const override;
   bool is_variable() const override { return coarse_->is_variable(); }
+  bool is_single() const override;
   std::int64_t num_negative_eigenvalues() const override { return coarse_->num_negative_eigenvalues(); }
   std::string description() const override;
 
 private:
-  /// What a level keeps besides its operator: the right-hand side and the solution of all but the finest, and what its
-  /// smoother needs.
-  struct Work;
-  /// Does one cycle on a level for A x = b, from x = 0 or from x as it is.
-  void cycle(std::size_t level, const Vector& b, Vector& x, bool is_zero) const;
   void refresh_level(std::size_t level) const;
-  /// Makes the right-hand side of the level below from that of this one and x.
-  void restrict_residual(std::size_t level, const Vector& b, Vector& x) const;
 
   std::vector<MultigridLevel> levels_;
   MultigridParameters parameters_;
   mutable std::unique_ptr<const Preconditioner> coarse_;
-  std::vector<Work> work_; ///< shape (level)
+  std::unique_ptr<MultigridCycle> cycle_;
 };
 
 } // namespace rafter::solvers

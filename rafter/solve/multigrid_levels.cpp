@@ -46,13 +46,13 @@ std::shared_ptr<const NullSpace> null_space_of(const op::Level& level, const op:
 
 std::shared_ptr<const MultigridHierarchy> make_hierarchy(std::vector<op::Level> levels, const op::System& finest,
                                                          std::span<const NullSpaceCondition> conditions,
-                                                         const op::Auxiliary& symmetric_part) {
+                                                         const op::Auxiliary& own_level) {
   auto result = std::make_shared<MultigridHierarchy>();
   result->finest_name = op::describe_level(finest);
   // Null spaces are looked for with the values that the operator has now.
-  if (symmetric_part.A != nullptr) {
-    result->symmetric_part = symmetric_part.A;
-    result->follow = [data = symmetric_part.data] { return data->follow(); };
+  if (own_level.A != nullptr) {
+    result->finest = own_level.A;
+    result->follow = [data = own_level.data] { return data->follow(); };
     result->follow();
   }
   for (auto level = levels.rbegin(); level != levels.rend(); ++level) level->data->follow();

@@ -47,6 +47,7 @@ public:
   /// A maps N to zero; only x moves by vectors of N, and this stays bounded since p stays M-orthogonal to N.
   std::optional<const Vector*> diagonal() const override { return preconditioner_->diagonal(); }
   bool is_variable() const override { return preconditioner_->is_variable(); }
+  bool is_single() const override { return preconditioner_->is_single(); }
   bool refresh() const override { return preconditioner_->refresh(); }
   bool start(const Vector& r, Vector& z) const override {
     const bool has_start = preconditioner_->start(r, z);

@@ -26,7 +26,9 @@ using Kind = NullSpaceCondition::Kind;
 constexpr std::size_t max_modes = 64; ///< each mode is three vectors, and every iteration takes two products with it
 
 /// Largest |A v| / (|A| |v|) of null vectors for the precision of the operator's kernels.
-double noise_of(const op::Operator& A) { return A.precision_error() > 0 ? op::max_precision_error : null_space_noise; }
+double noise_of(const op::Operator& A) {
+  return A.is_single() || A.precision_error() > 0 ? op::max_precision_error : null_space_noise;
+}
 
 /// Describes the mesh's extent, as in "the box from (0, 0) to (1, 1)".
 std::string describe_extent(const mesh::Mesh& mesh) {

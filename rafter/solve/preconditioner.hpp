@@ -21,6 +21,8 @@ public:
   virtual std::optional<const Vector*> diagonal() const { return std::nullopt; }
   /// Says whether M^-1 changes from one application to the next, so that outer methods must be flexible.
   virtual bool is_variable() const { return false; }
+  /// Says whether M^-1 computes in single precision, so that it is linear up to roundings of floats alone.
+  virtual bool is_single() const { return false; }
   /// Follows the values of the operator, which have changed, with what was made once. False: it cannot, and another one
   /// must be made. It is for one thread at a time, as apply() is.
   virtual bool refresh() const { return false; }

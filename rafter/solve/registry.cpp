@@ -9,6 +9,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/log.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/operator/precision.hpp>
 #include <rafter/solve/algebraic_multigrid.hpp>
 #include <rafter/solve/solver.hpp>
 
@@ -57,14 +58,31 @@ std::shared_ptr<const Preconditioner> make_chebyshev(const LinearOperator& A, co
   return std::make_shared<Chebyshev>(A, parameters);
 }
 
+/// Throws InputError where the operator of a finest level in single precision is not that of the form, or of its
+/// symmetric part, up to rounding: both have x.Ax in common. Coordinates far from the origin are a reason, and numbers
+/// beyond what floats hold.
+void require_same_energy(const LinearOperator& A, const LinearOperator& finest) {
+  const VectorOps ops(A);
+  Vector x(A.device(), static_cast<std::size_t>(A.size())), Ax(A.device(), x.size()), rounded(A.device(), x.size());
+  ops.fill_random(0, x);
+  A.apply(x, Ax);
+  finest.apply(x, rounded);
+  const double size = ops.norm(x) * ops.norm(Ax), error = std::abs(ops.dot(x, rounded) - ops.dot(x, Ax)) / size;
+  if (error <= op::max_precision_error || !std::isfinite(size)) return; // the coefficients themselves are not finite
+  throw base::InputError(fmt::format("preconditioner multigrid: in single precision the operator differs by {:.2g} of "
+                                     "its size, accepted is {:.2g}; use precision = \"double\"",
+                                     error, op::max_precision_error));
+}
+
 std::shared_ptr<const Preconditioner> make_multigrid(const LinearOperator& A, const SolverOptions& options) {
   if (options.hierarchy == nullptr)
     throw base::InputError("preconditioner multigrid: the operator has no coarser levels here; accepted are "
                            "problem files, and solve() of C++ with the meshes of all generations "
                            "(SolveOptions::preconditioner = multigrid({.meshes = ...}))");
   auto levels = options.hierarchy->coarser;
-  const auto& symmetric = options.hierarchy->symmetric_part;
-  levels.push_back({.A = symmetric ? symmetric : std::shared_ptr<const LinearOperator>(std::shared_ptr<void>(), &A),
+  const auto& finest = options.hierarchy->finest;
+  if (finest != nullptr && finest->is_single()) require_same_energy(A, *finest);
+  levels.push_back({.A = finest ? finest : std::shared_ptr<const LinearOperator>(std::shared_ptr<void>(), &A),
                     .to_finer = nullptr,
                     .null_space = options.null_space,
                     .name = options.hierarchy->finest_name,

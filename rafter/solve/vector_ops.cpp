@@ -24,8 +24,8 @@ constexpr std::size_t columns = 4; ///< basis vectors that a loop takes
 VectorOps::VectorOps(std::shared_ptr<device::Device> device)
     : communicator_(comm::single_process()), runner_(std::move(device), vector_loops) {}
 
-VectorOps::VectorOps(const op::LinearOperator& A)
-    : ranges_(A.owned_ranges()), communicator_(A.communicator()), runner_(A.device(), vector_loops, ranges_) {}
+VectorOps::VectorOps(const op::LinearOperator& A, schedule::Type type)
+    : ranges_(A.owned_ranges()), communicator_(A.communicator()), runner_(A.device(), vector_loops, ranges_, type) {}
 
 std::span<const double> VectorOps::run(std::string_view loop, std::initializer_list<double> scalars,
                                        std::initializer_list<op::LoopOperand> operands) const {

@@ -21,7 +21,8 @@ public:
   explicit VectorOps(std::shared_ptr<device::Device> device);
   /// Works on the owned entries of an operator's vectors, with sums over all of its processes, which must call
   /// functions that return a sum together. Padding and ghosts are neither read nor written.
-  explicit VectorOps(const op::LinearOperator& A);
+  /// `type` is that of the vectors of run(); the other functions are for doubles.
+  explicit VectorOps(const op::LinearOperator& A, schedule::Type type = schedule::Type::real);
 
   void fill(double value, Vector& x) const; ///< sets x_i = value
   /// Fills x with reproducible numbers in [-1, 1), which differ from stream to stream.

@@ -73,8 +73,8 @@ constexpr const char* splitting_compiler = "clang";
 /// since instructions of two registers do not wait for each other; half as many, which halve the working set, where the
 /// arrays of all points, a dozen and more, leave the second cache. Patches are gathered by plans of their lanes alone.
 Values vector_widths(const PlanningProblem& problem, const Plan& plan) {
-  if (!problem.target.has_lanes) return {std::to_string(Plan().vector_width)};
   const int usual = usual_width(problem.cells_per_batch, problem.register_width);
+  if (!problem.target.has_lanes) return {problem.target.lanes_of_item > 1 ? std::to_string(usual) : "1"};
   const bool has_wide = std::ranges::find(problem.compilers, splitting_compiler) != problem.compilers.end();
   const auto is_apt = [&](int vector_width) { return has_wide || !is_split(problem, vector_width); };
   Values result{std::to_string(usual)};
@@ -104,7 +104,7 @@ Values even_odd(const PlanningProblem& problem, const Plan& plan) {
 /// tables do, which are loaded from the second cache.
 Values subbatches(const PlanningProblem& problem, const Plan& plan) {
   constexpr int most = 4, long_table_dofs = 50;
-  if (!problem.target.has_lanes) return {"1"};
+  if (!schedule::may_have_lanes(plan)) return {"1"};
   const int in_batch = kernel::has_dense_products(plan.contraction) ? problem.cells_per_batch / plan.vector_width : 1;
   Values result;
   for (int subbatches = in_batch > 1 && problem.num_dofs >= long_table_dofs ? 2 : 1;
@@ -128,15 +128,15 @@ Values unroll(const PlanningProblem& problem, const Plan&) {
 
 /// Runs save indices and loads where entities have several dofs and most batches see these in one order, as
 /// quadrilaterals, hexahedra and sorted simplices do. Otherwise a list of dofs has the shorter text and way.
-Values indices(const PlanningProblem& problem, const Plan&) {
+Values indices(const PlanningProblem& problem, const Plan& plan) {
   constexpr double most = 0.75;
-  if (problem.is_tensor || !problem.target.has_lanes) return {"runs"};
+  if (problem.is_tensor || !schedule::may_have_lanes(plan)) return {"runs"};
   if (!problem.has_longer_runs || problem.whole_runs_share < most) return {"dofs"};
   return {"runs", "dofs"};
 }
 /// On tensor cells most numbers move as runs, and both ways to load the others take the same time.
-Values gathers(const PlanningProblem& problem, const Plan&) {
-  if (!problem.target.has_lanes) return {"vector"};
+Values gathers(const PlanningProblem& problem, const Plan& plan) {
+  if (!schedule::may_have_lanes(plan)) return {"vector"};
   return problem.is_tensor ? Values{problem.gathers.front()} : problem.gathers;
 }
 

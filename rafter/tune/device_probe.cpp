@@ -33,6 +33,8 @@ double seconds_now() {
 /// The same rate for one core and for all: devices have one.
 Rate whole(double value) { return {value, value}; }
 
+constexpr int bits_of_double = 64;
+
 class DeviceProbe {
 public:
   DeviceProbe(std::shared_ptr<device::Device> device, const DeviceProbeOptions& options)
@@ -49,7 +51,7 @@ public:
     machine.model = capabilities_.description;
     machine.vendor = capabilities_.version;
     machine.cores = 1;
-    machine.peaks = {{.bits = 64,
+    machine.peaks = {{.bits = bits_of_double * capabilities_.vector_width,
                       .fma = whole(arithmetic("fma", schedule::Type::real)),
                       .add = whole(arithmetic("add", schedule::Type::real)),
                       .mul = whole(arithmetic("mul", schedule::Type::real)),
@@ -279,8 +281,8 @@ std::shared_ptr<const Planner> planner_of(const device::Device& device) {
   const std::scoped_lock lock(mutex);
   auto& planner = planners[{capabilities.description, capabilities.version}];
   if (planner == nullptr) {
-    constexpr int bits_of_double = 64;
-    auto machine = kept_ceilings(device).value_or(typical_machine(bits_of_double));
+    const int bits = bits_of_double * capabilities.vector_width;
+    auto machine = kept_ceilings(device).value_or(typical_machine(bits));
     machine.model = capabilities.description; // what is measured is kept under these names
     machine.vendor = capabilities.version;
     planner = std::make_shared<const Planner>(PlannerOptions{.machine = std::move(machine),

@@ -112,7 +112,9 @@ KernelLowering::Loops& KernelLowering::loops(const schedule::Plan& plan) {
   // A mapping with cells in lanes reads what a sub-batch of them takes side by side.
   const auto& mapping = schedule::choose_mapping(input, plan);
   input.stored_order = mapping.stored_order;
-  input.interleave = mapping.name == "simd_cells" ? plan.vector_width : 0;
+  auto taken = plan;
+  taken.mapping = mapping.name;
+  input.interleave = schedule::has_cell_lanes(taken) ? plan.vector_width : 0;
   return loops_[key] = loops_of(input, plan);
 }
 

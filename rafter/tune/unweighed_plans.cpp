@@ -33,8 +33,7 @@ Features slice_features(double length, int block, const schedule::Plan& plan) {
 
 schedule::Plan plan_usual(kernel::FactorStorage factors, int cells_per_batch, int register_width,
                           const schedule::Target& target, const std::optional<schedule::Plan>& given) {
-  schedule::Plan result;
-  result.mapping = schedule::usual_mapping(target);
+  auto result = schedule::usual_plan(target);
   result.factors = factors;
   if (given) {
     result.storage = given->storage;
@@ -42,27 +41,34 @@ schedule::Plan plan_usual(kernel::FactorStorage factors, int cells_per_batch, in
     result.accumulate = given->accumulate;
     result.scatter = given->scatter;
   }
-  result.vector_width = usual_width(cells_per_batch, register_width, result.compute);
+  if (schedule::may_have_lanes(result))
+    result.vector_width = usual_width(
+        cells_per_batch, schedule::has_items(result) ? target.lanes_of_item : register_width, result.compute);
   return schedule::without_unused_keys(result);
 }
 
 schedule::Plan plan_transfer(int cells_per_batch, int register_width, const schedule::Target& target,
-                             std::span<const std::string> flag_sets) {
-  auto result = plan_usual(schedule::Plan().factors, cells_per_batch, register_width, target, std::nullopt);
+                             std::span<const std::string> flag_sets, schedule::Precision precision) {
+  const bool is_double = precision == schedule::Precision::double_precision;
+  const auto of_numbers = is_double ? schedule::Plan() : schedule::in_single(schedule::Plan());
+  auto result = plan_usual(schedule::Plan().factors, cells_per_batch, register_width, target, of_numbers);
   // The texts of cells with children are long, and what -O3 does to their loops takes several times as long to compile.
   if (std::ranges::find(flag_sets, "O2") != flag_sets.end()) result.flags = "O2";
   return result;
 }
 
-Decision plan_product(const schedule::Plan& cells, const std::optional<schedule::Plan>& given, const Planner& planner) {
+Decision plan_product(const schedule::Plan& cells, const std::optional<schedule::Plan>& given, const Planner& planner,
+                      schedule::Precision precision) {
   Decision result;
   result.plan = cells;
   if (given) {
     result.plan.vector_width = given->vector_width;
     result.plan.storage = given->storage;
     result.plan.gathers_by_lane = given->gathers_by_lane;
-  } else
+  } else {
     schedule::set(result.plan, "gathers", planner.ways_to_gather().front());
+    result.plan.storage = result.plan.accumulate = precision;
+  }
   // The flags of the cells are for kernels that run a few times, while the product runs in every application.
   result.plan.flags = given ? given->flags : schedule::Plan().flags;
   result.plan.mapping = schedule::assembled_mapping;

@@ -14,9 +14,11 @@ namespace rafter::tune {
 schedule::Plan plan_usual(kernel::FactorStorage factors, int cells_per_batch, int register_width,
                           const schedule::Target& target, const std::optional<schedule::Plan>& given);
 
-/// The plan of a kernel that moves vectors between spaces, compiled with -O2 where the device has these flags.
+/// The plan of a kernel that moves vectors of a precision between spaces, compiled with -O2 where the device has these
+/// flags.
 schedule::Plan plan_transfer(int cells_per_batch, int register_width, const schedule::Target& target,
-                             std::span<const std::string> flag_sets);
+                             std::span<const std::string> flag_sets,
+                             schedule::Precision precision = schedule::Precision::double_precision);
 
 /// The product of an assembled matrix with a vector.
 struct ProductProblem {
@@ -28,7 +30,9 @@ struct ProductProblem {
 
 /// The plan of the product: lanes, storage and gathers as a plan that was asked for says, else the way to gather that
 /// is faster on the planner's machine, and the compiler of the kernels of the cells, whose plan is `cells`.
-Decision plan_product(const schedule::Plan& cells, const std::optional<schedule::Plan>& given, const Planner& planner);
+/// Without a plan of the user, entries and vectors have this precision; products are summed in doubles in any case.
+Decision plan_product(const schedule::Plan& cells, const std::optional<schedule::Plan>& given, const Planner& planner,
+                      schedule::Precision precision = schedule::Precision::double_precision);
 /// Seconds that a product takes with the usual plan, as the cost model predicts.
 double predict_product(const ProductProblem& problem, const Planner& planner);
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Kernels that store or compute numbers in single precision differ from those in double precision by rounding, and mean
 // what the interpreter computes.
+#include <array>
+
 #include <gtest/gtest.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/form/lowering.hpp>
 #include <rafter/operator/precision.hpp>
 
 #include <tests/support/interpreter_device.hpp>
@@ -108,6 +111,72 @@ TEST_P(Floats, InVectorsOfFloatsAreThoseOfTheCopies) {
   for (std::size_t i = 0; i < values.size(); ++i)
     EXPECT_DOUBLE_EQ(sum.host_read()[i], values[i] + expected[i]) << "added in double";
   EXPECT_THROW(A.apply(y, y), base::InputError);
+}
+
+TEST_P(Floats, WithFusedWorkAreThoseWithout) {
+  static constexpr std::array<std::string_view, 2> loops{"shift(| x): x = x + 1", "twice(| y, z): z = 2*y"};
+  const auto of_problem = problem();
+  op::OperatorOptions options = planned({.threads = 2, .plan = "factors=store compute=float accumulate=float"});
+  const auto one = [](std::span<const double>, std::span<double> values) { std::ranges::fill(values, 1.0); };
+  options.dirichlet.push_back({of_problem.space(), {.tags = {1}, .is_all = false, .value = one}});
+  const op::Operator A(of_problem.form(helmholtz_form()), options);
+  const auto values = values_of(random_vector(A, 5));
+  auto x = in_vector<float>(A, values), shifted = in_vector<float>(A, values);
+  auto y = A.make_single_vector(), z = A.make_single_vector(), expected = A.make_single_vector();
+  const op::VectorRunner runner(A.device(), loops, A.owned_ranges(), schedule::Type::real32);
+  const op::FusedLoop shift(runner, "shift", {}, {x}), twice(runner, "twice", {}, {y, z});
+  A.apply_with(x, y,
+               {.before = [&](std::int64_t part, std::span<const op::EntryRange> ranges) { shift(part, ranges); },
+                .after = [&](std::int64_t part, std::span<const op::EntryRange> ranges) { twice(part, ranges); }});
+  runner.run("shift", {}, {shifted});
+  A.apply(shifted, expected);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    ASSERT_EQ(x.host_read()[i], shifted.host_read()[i]) << "also at constrained entries";
+    ASSERT_EQ(y.host_read()[i], expected.host_read()[i]);
+    ASSERT_EQ(z.host_read()[i], 2 * expected.host_read()[i]);
+  }
+}
+
+/// The action of a form in the precision that options ask for without a plan.
+op::Operator planned_in(schedule::Precision precision, const Problem& problem, double num_applications = 0) {
+  auto options = op::kernel_options(planned({.threads = 2}), device::make_device("host", 2));
+  options.precision = precision;
+  options.num_applications = num_applications;
+  auto built =
+      op::build_form(form::lower(problem.form(helmholtz_form())), problem.system(), op::Purpose::action, options);
+  op::compile(std::span(&built, 1));
+  return {std::move(built), space::Constraints{}};
+}
+
+TEST_P(Floats, AreWhatThePlannerTakesWhereOptionsSaySo) {
+  const auto of_problem = problem();
+  const auto in_double = planned_in(schedule::Precision::double_precision, of_problem),
+             in_floats = planned_in(schedule::Precision::single_precision, of_problem);
+  EXPECT_FALSE(in_double.is_single());
+  ASSERT_TRUE(in_floats.is_single());
+  for (const auto& info : in_floats.kernels().info())
+    EXPECT_EQ(schedule::single_keys(info.plan), "storage=float compute=float accumulate=float") << info.name;
+  EXPECT_GT(difference(in_floats, in_double), 0);
+  EXPECT_LE(difference(in_floats, in_double), op::max_precision_error);
+  Vector diagonal = in_floats.make_vector(), expected = in_double.make_vector();
+  in_floats.diagonal(diagonal);
+  in_double.diagonal(expected);
+  EXPECT_EQ(values_of(diagonal), values_of(expected)) << "diagonals stay in double";
+}
+
+TEST_P(Floats, AreTheVectorsOfAssembledMatricesToo) {
+  Problem of_problem(scrambled(box(GetParam()), 3), 1);
+  of_problem.with("kappa", 0.7);
+  constexpr double many = 1e6; // the set-up of a matrix pays off
+  const auto in_double = planned_in(schedule::Precision::double_precision, of_problem, many),
+             in_floats = planned_in(schedule::Precision::single_precision, of_problem, many);
+  if (in_double.matrix() == nullptr) GTEST_SKIP() << "the planner takes no matrix";
+  ASSERT_NE(in_floats.matrix(), nullptr);
+  ASSERT_TRUE(in_floats.is_single());
+  EXPECT_LE(difference(in_floats, in_double), op::max_precision_error);
+  EXPECT_LT(in_floats.counts().global_bytes_read, 0.8 * in_double.counts().global_bytes_read);
+  Vector wide = in_floats.make_vector();
+  EXPECT_THROW(in_floats.matrix()->run(random_vector(in_floats, 1), wide, false), base::InternalError);
 }
 
 TEST_P(Floats, EverywhereAreFloatsInTheProgram) {

@@ -116,6 +116,50 @@ TEST_P(Transfers, RestrictByTheTranspose) {
   }
 }
 
+/// Vectors of floats, from a fixed random sequence.
+device::SingleVector floats_on(const op::System& system, const std::shared_ptr<device::Device>& device, unsigned seed) {
+  const auto values = values_of(vector_on(system, device, seed));
+  return {device, base::AlignedVector<float>(values.begin(), values.end())};
+}
+template <class T> Vector widened(const device::Array<T>& x) {
+  const auto values = x.host_read();
+  return {x.device(), base::AlignedVector<double>(values.begin(), values.end())};
+}
+
+TEST_P(Transfers, MoveFloatsAsDoublesUpToTheirRounding) {
+  const int fine_degree = 3;
+  const double float_rounding = 0x1p-24 / 0x1p-53 * rounding(fine_degree);
+  TransferProblem problem(scrambled(box(shape()), 2), is_refined(),
+                          {.coarse_degree = 2, .fine_degree = fine_degree, .components = {2, 0}});
+  problem.constrain({1});
+  const auto& of = problem.specification;
+  for (const bool is_interpreted : {false, true}) {
+    const std::shared_ptr<device::Device> device =
+        is_interpreted ? std::make_shared<InterpreterDevice>() : device::make_device("checked", 2);
+    auto options = on(device);
+    const auto in_double = op::make_transfer(of, options);
+    options.precision = schedule::Precision::single_precision;
+    const auto in_floats = op::make_transfer(of, options);
+    const auto x = floats_on(of.coarse, device, 1), y = floats_on(of.fine, device, 2);
+    auto Px = floats_on(of.fine, device, 3), Py = floats_on(of.coarse, device, 4);
+    in_floats->prolongate(x, Px);
+    in_floats->restrict_to(y, Py);
+    Vector fine = widened(Px), coarse = widened(Py);
+    EXPECT_NEAR(dot(fine, widened(y)), dot(widened(x), coarse), float_rounding * norm(fine) * norm(widened(y)));
+    in_double->prolongate(widened(x), fine);
+    in_double->restrict_to(widened(y), coarse);
+    EXPECT_LE(distance(values_of(widened(Px)), values_of(fine)), float_rounding * largest(values_of(fine)));
+    EXPECT_LE(distance(values_of(widened(Py)), values_of(coarse)), float_rounding * largest(values_of(coarse)));
+    auto sum = floats_on(of.fine, device, 5);
+    Vector expected = widened(sum);
+    in_floats->prolongate_and_add(x, sum);
+    in_double->prolongate_and_add(widened(x), expected);
+    EXPECT_LE(distance(values_of(widened(sum)), values_of(expected)), float_rounding * largest(values_of(expected)));
+    EXPECT_THROW(in_double->prolongate(x, Px), base::InternalError);
+    EXPECT_THROW(in_floats->prolongate(widened(x), fine), base::InternalError);
+  }
+}
+
 TEST_P(Transfers, MakeTheCoarseOperatorOfTheFineOne) {
   // Functions on pyramids are no polynomials, so that no rule is exact, but on one mesh both operators may have the
   // same rule. Children of pyramids are no subspace: P keeps polynomials alone there, whose energies stay.

@@ -169,7 +169,7 @@ TEST(Multigrid, TakesTheSymmetricPartOfOtherForms) {
     ops.axpy(-1, exact.solution, result.solution);
     EXPECT_LE(ops.norm(result.solution), 1e-6 * ops.norm(exact.solution)) << method;
   }
-  EXPECT_NE(make_hierarchy(A, {.meshes = meshes})->symmetric_part, nullptr);
+  EXPECT_NE(make_hierarchy(A, {.meshes = meshes})->finest, nullptr);
   const Operator symmetric(inner(grad(u), grad(v)) * dx, own);
-  EXPECT_EQ(make_hierarchy(symmetric, {.meshes = meshes})->symmetric_part, nullptr);
+  EXPECT_EQ(make_hierarchy(symmetric, {.meshes = meshes})->finest, nullptr);
 }

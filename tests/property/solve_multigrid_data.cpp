@@ -10,8 +10,9 @@
 namespace rafter::test {
 namespace {
 
-rafter::MultigridOptions levels_of(const Generations& meshes) {
-  rafter::MultigridOptions result{.meshes = meshes};
+rafter::MultigridOptions levels_of(const Generations& meshes,
+                                   schedule::Precision precision = schedule::Precision::double_precision) {
+  rafter::MultigridOptions result{.meshes = meshes, .precision = precision};
   result.coarsening.enough_unknowns = 20;
   return result;
 }
@@ -22,7 +23,8 @@ Generations squares(int times, const std::string& shape = "quadrilateral") {
 
 /// A diffusion whose conductivity is a known field w times a parameter.
 struct Diffusion {
-  explicit Diffusion(const Generations& meshes, int data_degree = 2, const std::string& law = "")
+  explicit Diffusion(const Generations& meshes, int data_degree = 2, const std::string& law = "",
+                     schedule::Precision precision = schedule::Precision::double_precision)
       : V(meshes, {.degree = 4}), W(V, {.degree = data_degree, .name = "w"}) {
     const auto [u, v] = arguments(V);
     const auto w = field(W.ptr(), "w");
@@ -30,7 +32,7 @@ struct Diffusion {
     options.dirichlet = {V.fixed({1, 2, 3, 4}, {0.0})};
     A = std::make_unique<Operator>(parameter("k") * (law == "ln" ? 1 + ln(1 + w) : w) * inner(grad(u), grad(v)) * dx,
                                    options);
-    hierarchy = make_hierarchy(*A, levels_of(meshes));
+    hierarchy = make_hierarchy(*A, levels_of(meshes, precision));
   }
   template <class Function> Vector data(const Function& f) const {
     Vector values(A->device(), static_cast<std::size_t>(W->num_local()));
@@ -110,6 +112,24 @@ TEST(RefreshedMultigrid, IsWhatIsMadeAnew) {
   EXPECT_EQ(values_of(after), values_of(before));
 }
 
+TEST(RefreshedMultigrid, InSinglePrecisionFollowsOnItsOwnLevelToo) {
+  Diffusion problem(squares(2), 2, "", schedule::Precision::single_precision);
+  problem.A->set("k", 1.0);
+  problem.A->set("w", problem.data([](auto x) { return 1 + x[0]; }));
+  const solvers::SolverOptions options{.preconditioner = "multigrid", .hierarchy = problem.hierarchy};
+  ASSERT_TRUE(problem.hierarchy->finest->is_single());
+  const auto kept = solvers::make_preconditioner(*problem.A, options);
+  problem.A->set("k", 1024.0);
+  problem.A->set("w", problem.data([](auto x) { return 2 - x[1]; }));
+  EXPECT_TRUE(kept->refresh());
+  const auto anew = solvers::make_preconditioner(*problem.A, options);
+  const Vector r = random_vector(*problem.A, 1);
+  Vector z = problem.A->make_vector(), expected = problem.A->make_vector();
+  kept->apply(r, z);
+  anew->apply(r, expected);
+  EXPECT_LE(distance(values_of(z), values_of(expected)), 1e-5 * largest(values_of(expected)));
+}
+
 TEST(UpdatedChebyshev, EstimatesAnewWhereTheEigenvaluesHaveMoved) {
   const FunctionSpace V(make_box({.cells = {8, 8}, .shape = "triangle"}), {.degree = 2});
   const auto [u, v] = arguments(V);
@@ -156,10 +176,17 @@ TEST(NewtonWithMultigrid, TakesIterationsThatDoNotGrowWithTheMesh) {
     options.newton.solver.method = "cg";
     options.multigrid = levels_of(meshes);
     const auto found = solve_nonlinear(F, {u}, options);
+    options.multigrid->precision = Precision::single_precision;
+    const auto in_floats = solve_nonlinear(F, {u}, options);
     ASSERT_TRUE(expected.is_converged() && found.is_converged()) << found.info.message;
+    ASSERT_TRUE(in_floats.is_converged()) << in_floats.info.message;
     EXPECT_LE(distance(values_of(found.solution), values_of(expected.solution)), 1e-7);
+    EXPECT_LE(distance(values_of(in_floats.solution), values_of(expected.solution)), 1e-7);
     most.push_back(0);
     for (const auto& step : found.info.steps) most.back() = std::max(most.back(), step.linear_iterations);
+    ASSERT_EQ(in_floats.info.steps.size(), found.info.steps.size());
+    for (std::size_t i = 0; i < found.info.steps.size(); ++i)
+      EXPECT_NEAR(in_floats.info.steps[i].linear_iterations, found.info.steps[i].linear_iterations, 1);
   }
   EXPECT_LE(most[1], 15);
   EXPECT_LE(most[2], most[1] + 2);
@@ -180,7 +207,7 @@ TEST(RefreshedMultigrid, FollowsInTheSymmetricPartToo) {
   };
   set(1, 1);
   const auto hierarchy = make_hierarchy(A, levels_of(meshes));
-  ASSERT_NE(hierarchy->symmetric_part, nullptr);
+  ASSERT_NE(hierarchy->finest, nullptr);
   const auto kept = solvers::make_preconditioner(A, {.preconditioner = "multigrid", .hierarchy = hierarchy});
   const Vector r = random_vector(A, 1);
   Vector z = A.make_vector(), expected = A.make_vector();
@@ -203,8 +230,14 @@ TEST(RefreshedBlocks, AreThoseThatAreMadeAnew) {
   Operator A((parameter("k") * (inner(grad(u), grad(v)) + w * z) + w * v + u * z) * dx,
              op::make_system({V.ptr(), W.ptr()}), options);
   A.set("k", 1.0);
-  for (const auto* of_w : {"jacobi", "none", "chebyshev"}) {
-    const auto choice = rafter::block({{"u", rafter::multigrid(levels_of(meshes))}, {"w", of_w}});
+  using enum schedule::Precision;
+  for (const auto& [of_w, precision] : {std::pair{"jacobi", double_precision},
+                                        {"none", double_precision},
+                                        {"chebyshev", double_precision},
+                                        {"jacobi", single_precision}}) {
+    const auto choice = rafter::block({{"u", rafter::multigrid(levels_of(meshes, precision))}, {"w", of_w}});
+    const bool is_single = precision == single_precision;
+    EXPECT_EQ(dynamic_cast<const Operator&>(*make_blocks(A, choice).front().A).is_single(), is_single);
     A.set("k", 1.0);
     const auto kept = solvers::make_preconditioner(A, {.preconditioner = "block", .blocks = make_blocks(A, choice)});
     A.set("k", 7.0);
@@ -256,11 +289,13 @@ TEST(StepsInTimeWithMultigrid, HaveTheStatesOfDirectSolves) {
     options.solvers.solver.method = "direct";
     const auto expected = solve_in_time(F, {u}, options);
     options.solvers.solver.method = "cg";
-    options.multigrid = levels_of(meshes);
-    const auto found = solve_in_time(F, {u}, options);
-    ASSERT_TRUE(expected.is_converged() && found.is_converged()) << found.steps.back().message;
-    EXPECT_LE(distance(values_of(found.solution), values_of(expected.solution)), 1e-7);
-    for (const auto& step : found.steps) EXPECT_LE(step.iterations, 20 * std::max(step.newton_steps, 1));
+    for (const auto precision : {schedule::Precision::double_precision, schedule::Precision::single_precision}) {
+      options.multigrid = levels_of(meshes, precision);
+      const auto found = solve_in_time(F, {u}, options);
+      ASSERT_TRUE(expected.is_converged() && found.is_converged()) << found.steps.back().message;
+      EXPECT_LE(distance(values_of(found.solution), values_of(expected.solution)), 1e-7);
+      for (const auto& step : found.steps) EXPECT_LE(step.iterations, 20 * std::max(step.newton_steps, 1));
+    }
   }
 }
 

@@ -39,7 +39,7 @@ public:
         arguments.push_back(argument);
       }
       if (!program.launch.is_of_host()) {
-        if (program.launch.num_items() == 1) { // a loop over vectors, with lanes
+        if (program.launch == device::Launch{.batches = device::Launch::all_batches}) { // a loop over vectors
           schedule::interpret_launch(program, arguments, task.begin, task.end);
           continue;
         }

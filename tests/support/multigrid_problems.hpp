@@ -21,6 +21,8 @@ struct MultigridOptions {
   bool has_dirichlet = true;
   op::Coarsening coarsening{};
   std::shared_ptr<device::Device> device{}; ///< null: the host, with one thread
+  schedule::Precision precision =
+      schedule::Precision::double_precision; ///< of levels, whose transfers are compiled then
 };
 
 inline std::shared_ptr<const op::Transfer> reference_transfer(const op::TransferSpecification& of) {
@@ -48,14 +50,22 @@ public:
     const auto own =
         planned({.device = "host", .threads = 1, .shared_device = options.device, .dirichlet = conditions});
     A_ = std::make_shared<const op::Operator>(form, op::Systems(system_), own);
+    auto kernels = A_->built().options;
+    kernels.precision = options.precision;
     auto levels = op::generate_levels({.form = form,
                                        .system = system_,
                                        .meshes = meshes_,
                                        .conditions = conditions,
-                                       .kernels = A_->built().options,
+                                       .kernels = kernels,
                                        .coarsening = options.coarsening});
+    if (levels.empty()) kernels.precision = schedule::Precision::double_precision;
+    const auto own_level = op::generate_own_level(A_->form(), system_, conditions, kernels);
     op::compile(op::kernels_of(levels));
-    levels_ = op::make_levels(std::move(levels), *A_, *meshes_, make_transfer);
+    op::compile(op::kernels_of(own_level));
+    own_level_ = op::make_auxiliary(own_level, *A_);
+    const bool is_single = own_level_.A != nullptr && own_level_.A->is_single();
+    levels_ = op::make_levels(std::move(levels), own_level_.A ? *own_level_.A : *A_, *meshes_,
+                              is_single ? op::TransferFactory() : make_transfer);
   }
 
   const op::Operator& A() const { return *A_; }
@@ -67,24 +77,30 @@ public:
     options.control.rtol = 1e-6;
     options.control.norm = solvers::Norm::preconditioned;
     options.multigrid = parameters;
-    options.hierarchy = solvers::make_hierarchy(levels_, system_, conditions);
+    options.hierarchy = solvers::make_hierarchy(levels_, system_, conditions, own_level_);
     return options;
   }
-  /// Number of iterations of CG for a load of ones on the free unknowns.
-  int iterations(const solvers::MultigridParameters& parameters = {}) const {
-    Vector b = A_->make_vector(), x = A_->make_vector();
-    std::ranges::fill(b.host_overwrite(), 1.0);
+  /// Number of iterations of CG for a load of this size on the free unknowns.
+  int iterations(const solvers::MultigridParameters& parameters = {}, double load = 1) const {
+    Vector x = A_->make_vector();
+    return solve(solver(parameters), x, load).iterations;
+  }
+  /// Solves for a load of this size on the free unknowns, from zero.
+  solvers::Result solve(const solvers::SolverOptions& options, Vector& x, double load = 1) const {
+    Vector b = A_->make_vector();
+    std::ranges::fill(b.host_overwrite(), load);
     std::ranges::fill(x.host_overwrite(), 0.0);
     for (const auto entry : A_->constraints().entries) b.host_write()[static_cast<std::size_t>(entry)] = 0;
-    const auto result = solvers::solve(*A_, b, x, solver(parameters));
+    auto result = solvers::solve(*A_, b, x, options);
     EXPECT_EQ(result.status, solvers::Status::converged) << result.message;
-    return result.iterations;
+    return result;
   }
 
 private:
   std::shared_ptr<const mesh::Generations> meshes_;
   op::System system_;
   std::shared_ptr<const op::Operator> A_;
+  op::Auxiliary own_level_; ///< before the levels, whose data follow it
   std::vector<op::Level> levels_;
 };
 

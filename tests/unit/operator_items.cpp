@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kernels whose items hold a cell each give the results of the host, on every shape, for both ways to add, and have no
-// races: the interpreter looks for them.
+// Kernels whose items hold a cell each, or as many as they have lanes, give the results of the host, on every shape, for
+// all ways to add, and have no races: the interpreter looks for them.
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/operator/operator.hpp>
 
@@ -51,13 +52,14 @@ void expect_equal(
 
 class CellPerItem : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(CellPerItem, EqualsTheHostForBothWaysToAdd) {
+TEST_P(CellPerItem, EqualsTheHostForAllWaysToAdd) {
   const std::string& shape = GetParam();
   test::Problem problem(test::scrambled(test::box(shape), 1), 2, 0);
   problem.with("kappa", 0.7);
-  for (const char* plan : {"mapping=cell_per_item scatter=atomic", "mapping=cell_per_item scatter=coloured",
-                           "mapping=cell_per_item scatter=two-pass"})
-    expect_equal(problem, "((1 + x[0]*x[0])*inner(grad(u), grad(v)) + u*v)*dx + u*v*ds(1)", plan);
+  for (const char* scatter : {"atomic", "coloured", "two-pass"})
+    for (const char* keys : {"vector_width=1", "vector_width=8", "vector_width=4 indices=dofs", "vector_width=2"})
+      expect_equal(problem, "((1 + x[0]*x[0])*inner(grad(u), grad(v)) + u*v)*dx + u*v*ds(1)",
+                   fmt::format("mapping=cell_per_item scatter={} {}", scatter, keys));
 }
 
 TEST_P(CellPerItem, EqualsTheHostForVectorsOnCurvedCells) {
@@ -67,7 +69,9 @@ TEST_P(CellPerItem, EqualsTheHostForVectorsOnCurvedCells) {
   problem.with("kappa", 0.7);
   for (const char* plan :
        {"mapping=cell_per_item factors=recompute", "mapping=cell_per_item scatter=coloured contraction=dense",
-        "mapping=cell_per_item contraction=per-derivative even_odd=0"})
+        "mapping=cell_per_item contraction=per-derivative even_odd=0",
+        "mapping=cell_per_item vector_width=8 factors=store", "mapping=cell_per_item vector_width=4 contraction=dense",
+        "mapping=cell_per_item vector_width=4 scatter=coloured subbatches=2 contraction=dense unroll=0"})
     expect_equal(problem, test::elasticity_form(dim), plan);
 }
 
@@ -85,11 +89,16 @@ TEST_P(CellPerItem, EqualsTheHostWhenOpenClRunsIt) {
   const auto device = std::make_shared<test::TranslatingDevice>();
   expect_equal(scalar, "((1 + x[0]*x[0])*inner(grad(u), grad(v)) + exp(x[0])*u*v)*dx + u*v*ds(1)",
                "mapping=cell_per_item", device);
-  expect_equal(scalar, "inner(grad(u), grad(v))*dx", "mapping=cell_per_item scatter=coloured", device);
+  for (const char* scatter : {"atomic", "coloured", "two-pass"})
+    for (const char* keys : {"vector_width=1", "vector_width=8", "vector_width=4 indices=dofs gathers=scalar"})
+      expect_equal(scalar, "sqrt(1 + x[0]*x[0])*inner(grad(u), grad(v))*dx + u*v*ds(1)",
+                   fmt::format("mapping=cell_per_item scatter={} {}", scatter, keys), device);
   const int dim = test::box_dimension(shape);
   test::Problem vector(test::curved_box(shape, 2), 1, dim);
   vector.with("kappa", 0.7);
-  expect_equal(vector, test::elasticity_form(dim), "mapping=cell_per_item factors=recompute", device);
+  for (const char* keys : {"vector_width=1", "vector_width=8 scatter=coloured"})
+    expect_equal(vector, test::elasticity_form(dim), fmt::format("mapping=cell_per_item factors=recompute {}", keys),
+                 device);
 }
 
 /// An interpreter that leaves a word out of the kernels of cells whose groups have items: those that write the output
@@ -130,6 +139,35 @@ TEST_P(CellPerItem, HasRacesWithoutItsAtomicAdditionsAndItsBarriers) {
   }
 }
 
+/// An interpreter that runs the chunks of all stages at the same time.
+class ImpatientDevice final : public test::InterpreterDevice {
+protected:
+  void launch(const schedule::LoopProgram& program, std::span<const schedule::Argument> arguments, std::int64_t begin,
+              std::int64_t end) override {
+    const auto declared = program.arguments();
+    for (std::size_t i = 0; i < declared.size(); ++i)
+      if (declared[i].role == schedule::role::chunk_bounds)
+        return InterpreterDevice::launch(program, arguments, 0, std::ssize(arguments[i].integers));
+    InterpreterDevice::launch(program, arguments, begin, end);
+  }
+};
+
+TEST_P(CellPerItem, HasRacesWhereStagesDoNotWait) {
+  test::Problem problem(test::box(GetParam()), 1, 0, {.batches_per_chunk = 1});
+  const auto form = problem.form("inner(grad(u), grad(v))*dx");
+  for (const char* keys : {"vector_width=1", "vector_width=2"}) {
+    op::OperatorOptions options = test::planned();
+    options.shared_device = std::make_shared<ImpatientDevice>();
+    options.plan = fmt::format("mapping=cell_per_item scatter=coloured contraction=dense {}", keys);
+    try {
+      (void)action(form, options);
+      ADD_FAILURE() << "no race with " << keys;
+    } catch (const base::InternalError& error) {
+      EXPECT_NE(std::string(error.what()).find("of output_vector_0"), std::string::npos) << error.what();
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(every_shape, CellPerItem, ::testing::ValuesIn(test::box_shapes()),
                          [](const auto& shape) { return shape.param; });
 
@@ -143,6 +181,26 @@ TEST(CellPerItemSums, ByColoursHaveTheSameBitsAsThoseOfOneHostThread) {
   const auto expected = action(form, options);
   options.plan = "mapping=cell_per_item scatter=coloured contraction=dense";
   EXPECT_EQ(action(form, options), expected);
+}
+
+TEST(CellPerItemSums, OfLanesByColoursHaveTheBitsOfHostLanes) {
+  test::Problem problem(test::scrambled(test::box("hexahedron", 5), 2), 2, 0);
+  const auto form = problem.form("inner(grad(u), grad(v))*dx");
+  op::OperatorOptions options = test::planned();
+  options.shared_device = std::make_shared<test::InterpreterDevice>();
+  options.plan = "mapping=simd_cells";
+  const auto expected = action(form, options);
+  options.plan = "mapping=cell_per_item vector_width=8 scatter=coloured";
+  EXPECT_EQ(action(form, options), expected);
+}
+
+TEST(CellPerItemSums, OfLanesAreAtomicBetweenGroups) {
+  test::Problem problem(test::box("hexahedron", 6), 1, 0); // more batches than a group takes
+  const auto form = problem.form("inner(grad(u), grad(v))*dx");
+  op::OperatorOptions options = test::planned();
+  options.shared_device = std::make_shared<FaultyDevice>(" atomic");
+  options.plan = "mapping=cell_per_item vector_width=8";
+  EXPECT_THROW((void)action(form, options), base::InternalError);
 }
 
 TEST(CellPerItemSums, InTwoPassesKeepTheirBitsWhateverTheOrderOfGroups) {

@@ -28,12 +28,12 @@ void expect_refused(const std::string& text, const std::vector<std::string>& par
 }
 
 TEST(Plan, ScatterIsPrintedWithCellPerItemAlone) {
-  Plan plan{.mapping = "cell_per_item", .scatter = Scatter::coloured};
+  Plan plan{.mapping = "cell_per_item", .vector_width = 1, .scatter = Scatter::coloured};
   EXPECT_NE(to_string(plan).find(" scatter=coloured "), std::string::npos);
   EXPECT_EQ(parse_plan(to_string(plan)), plan);
   EXPECT_EQ(short_name(plan), "mapping=cell_per_item scatter=coloured");
   EXPECT_EQ(parse_plan(short_name(plan)), plan);
-  plan.prefetch = false; // lanes alone have it
+  plan.prefetch = false; // hosts alone have it
   EXPECT_EQ(short_name(plan), "mapping=cell_per_item scatter=coloured");
   plan.mapping = "simd_cells";
   EXPECT_EQ(to_string(plan).find("scatter"), std::string::npos);

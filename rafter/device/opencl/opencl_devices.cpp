@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <bit>
 
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
@@ -40,6 +41,12 @@ public:
     return 1;
   }
 
+  int vector_width() const {
+    constexpr cl_uint most = 8; // doubles in the widest registers there are
+    return static_cast<int>(
+        std::bit_floor(std::clamp<cl_uint>(number<cl_uint>(CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE), 1, most)));
+  }
+
 private:
   const OpenClLibrary& library_;
   cl_device_id device_;
@@ -51,7 +58,7 @@ Capabilities capabilities_of(const Query& query) {
           .num_compute_units = static_cast<int>(query.number<cl_uint>(CL_DEVICE_MAX_COMPUTE_UNITS)),
           .most_items = static_cast<int>(query.number<std::size_t>(CL_DEVICE_MAX_WORK_GROUP_SIZE)),
           .sub_group_width = query.sub_group_width(),
-          .vector_width = static_cast<int>(query.number<cl_uint>(CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE)),
+          .vector_width = query.vector_width(),
           .memory_bytes = query.bytes(CL_DEVICE_GLOBAL_MEM_SIZE),
           .most_buffer_bytes = query.bytes(CL_DEVICE_MAX_MEM_ALLOC_SIZE),
           .shared_bytes = query.bytes(CL_DEVICE_LOCAL_MEM_SIZE),
