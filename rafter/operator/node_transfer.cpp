@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/operator/sparse_matrix.hpp>
 
 namespace rafter::op {
 namespace {
@@ -45,50 +46,53 @@ void match_entries(const TransferSpecification& of, const space::LowOrderRefinem
   }
 }
 
-/// Calls store(i, values[entries[i]]) for all i, with 0 in the place of values that there are none of.
-template <class Store>
-void for_entries(std::span<const std::int32_t> entries, const Vector& values, const Store& store) {
-  constexpr std::int64_t block = 1 << 14;
-  const auto from = values.host_read();
-  const auto count = std::ssize(entries);
-  values.device()->parallel_for((count + block - 1) / block, [&](std::int64_t b) {
-    for (auto i = static_cast<std::size_t>(b * block); i < static_cast<std::size_t>(std::min(count, (b + 1) * block));
-         ++i)
-      store(i, entries[i] < 0 ? 0.0 : from[static_cast<std::size_t>(entries[i])]);
-  });
+/// The matrix that takes entry entries[i] of a vector as entry i, and 0 where that is negative.
+SparseMatrix selection(std::span<const std::int32_t> entries, std::int64_t num_columns) {
+  SparseMatrix result{.num_columns = num_columns, .row_offsets = {0}, .columns = {}, .values = {}};
+  for (const auto entry : entries) {
+    if (entry >= 0) result.columns.push_back(entry);
+    result.row_offsets.push_back(result.num_entries());
+  }
+  result.values.assign(result.columns.size(), 1.0);
+  return result;
 }
 
 } // namespace
 
-NodeTransfer::NodeTransfer(const TransferSpecification& specification, const space::LowOrderRefinement& nodes)
-    : coarse_of_fine_(static_cast<std::size_t>(specification.fine.size()), -1),
-      fine_of_coarse_(static_cast<std::size_t>(specification.coarse.size()), -1) {
+NodeTransfer::NodeTransfer(const TransferSpecification& specification, const space::LowOrderRefinement& nodes,
+                           const std::shared_ptr<device::Device>& device, schedule::Precision precision)
+    : rows_(specification.fine.size()), columns_(specification.coarse.size()) {
   require_fit(specification, nodes);
+  std::vector<std::int32_t> coarse_of_fine(static_cast<std::size_t>(rows_), -1),
+      fine_of_coarse(static_cast<std::size_t>(columns_), -1);
   for (std::size_t f = 0; f < specification.fine.spaces.size(); ++f)
-    match_entries(specification, nodes, f, coarse_of_fine_);
-  for (const auto entry : specification.constrained_fine) coarse_of_fine_[static_cast<std::size_t>(entry)] = -1;
-  std::vector<bool> is_constrained(fine_of_coarse_.size(), false);
+    match_entries(specification, nodes, f, coarse_of_fine);
+  for (const auto entry : specification.constrained_fine) coarse_of_fine[static_cast<std::size_t>(entry)] = -1;
+  std::vector<bool> is_constrained(fine_of_coarse.size(), false);
   for (const auto entry : specification.constrained_coarse) is_constrained[static_cast<std::size_t>(entry)] = true;
-  for (std::size_t fine = 0; fine < coarse_of_fine_.size(); ++fine) {
-    auto& coarse = coarse_of_fine_[fine];
+  for (std::size_t fine = 0; fine < coarse_of_fine.size(); ++fine) {
+    auto& coarse = coarse_of_fine[fine];
     if (coarse >= 0 && is_constrained[static_cast<std::size_t>(coarse)]) coarse = -1;
-    if (coarse >= 0) fine_of_coarse_[static_cast<std::size_t>(coarse)] = static_cast<std::int32_t>(fine);
+    if (coarse >= 0) fine_of_coarse[static_cast<std::size_t>(coarse)] = static_cast<std::int32_t>(fine);
   }
+  prolongation_ = make_sliced_product(device, selection(coarse_of_fine, columns_), precision);
+  restriction_ = make_sliced_product(device, selection(fine_of_coarse, rows_), precision);
 }
 
-void NodeTransfer::prolongate(const Vector& coarse, Vector& fine) const {
-  const auto to = fine.host_overwrite();
-  for_entries(coarse_of_fine_, coarse, [to](std::size_t i, double value) { to[i] = value; });
-}
-
+void NodeTransfer::prolongate(const Vector& coarse, Vector& fine) const { prolongation_->run(coarse, fine, false); }
 void NodeTransfer::prolongate_and_add(const Vector& coarse, Vector& fine) const {
-  const auto to = fine.host_write();
-  for_entries(coarse_of_fine_, coarse, [to](std::size_t i, double value) { to[i] += value; });
+  prolongation_->run(coarse, fine, true);
 }
+void NodeTransfer::restrict_to(const Vector& fine, Vector& coarse) const { restriction_->run(fine, coarse, false); }
 
-void NodeTransfer::restrict_to(const Vector& fine, Vector& coarse) const {
-  const auto to = coarse.host_overwrite();
-  for_entries(fine_of_coarse_, fine, [to](std::size_t i, double value) { to[i] = value; });
+void NodeTransfer::prolongate(const SingleVector& coarse, SingleVector& fine) const {
+  prolongation_->run(coarse, fine, false);
+}
+void NodeTransfer::prolongate_and_add(const SingleVector& coarse, SingleVector& fine) const {
+  prolongation_->run(coarse, fine, true);
+}
+void NodeTransfer::restrict_to(const SingleVector& fine, SingleVector& coarse) const {
+  restriction_->run(fine, coarse, false);
 }
 
 } // namespace rafter::op
