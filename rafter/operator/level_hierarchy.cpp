@@ -302,7 +302,8 @@ std::vector<Level> make_levels(std::vector<GeneratedLevel> generated, const Oper
     auto data = std::make_shared<LevelData>(finer, operators[l], refinement, level.nodes);
     data->follow();
     const auto transfer = [&]() -> std::shared_ptr<const Transfer> {
-      if (level.nodes != nullptr) return std::make_shared<const NodeTransfer>(of, *level.nodes);
+      if (level.nodes != nullptr)
+        return std::make_shared<const NodeTransfer>(of, *level.nodes, finest.device(), finer->built().vectors());
       return make ? make(of) : compiled(of, finer->built().vectors());
     };
     result[l] = {std::move(level.place), std::move(level.system), operators[l], transfer(), std::move(data)};

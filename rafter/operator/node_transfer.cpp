@@ -61,7 +61,7 @@ SparseMatrix selection(std::span<const std::int32_t> entries, std::int64_t num_c
 
 NodeTransfer::NodeTransfer(const TransferSpecification& specification, const space::LowOrderRefinement& nodes,
                            const std::shared_ptr<device::Device>& device, schedule::Precision precision)
-    : rows_(specification.fine.size()), columns_(specification.coarse.size()) {
+    : rows_(specification.fine.size()), columns_(specification.coarse.size()), precision_(precision) {
   require_fit(specification, nodes);
   std::vector<std::int32_t> coarse_of_fine(static_cast<std::size_t>(rows_), -1),
       fine_of_coarse(static_cast<std::size_t>(columns_), -1);
@@ -79,20 +79,27 @@ NodeTransfer::NodeTransfer(const TransferSpecification& specification, const spa
   restriction_ = make_sliced_product(device, selection(fine_of_coarse, rows_), precision);
 }
 
-void NodeTransfer::prolongate(const Vector& coarse, Vector& fine) const { prolongation_->run(coarse, fine, false); }
-void NodeTransfer::prolongate_and_add(const Vector& coarse, Vector& fine) const {
-  prolongation_->run(coarse, fine, true);
+template <class T>
+void NodeTransfer::run(const SlicedProduct& product, const device::Array<T>& x, device::Array<T>& y, bool adds) const {
+  if ((precision_ == schedule::Precision::double_precision) != (sizeof(T) == sizeof(double)))
+    throw base::InternalError("the vectors have another precision than those of the transfer");
+  product.run(x, y, adds);
 }
-void NodeTransfer::restrict_to(const Vector& fine, Vector& coarse) const { restriction_->run(fine, coarse, false); }
+
+void NodeTransfer::prolongate(const Vector& coarse, Vector& fine) const { run(*prolongation_, coarse, fine, false); }
+void NodeTransfer::prolongate_and_add(const Vector& coarse, Vector& fine) const {
+  run(*prolongation_, coarse, fine, true);
+}
+void NodeTransfer::restrict_to(const Vector& fine, Vector& coarse) const { run(*restriction_, fine, coarse, false); }
 
 void NodeTransfer::prolongate(const SingleVector& coarse, SingleVector& fine) const {
-  prolongation_->run(coarse, fine, false);
+  run(*prolongation_, coarse, fine, false);
 }
 void NodeTransfer::prolongate_and_add(const SingleVector& coarse, SingleVector& fine) const {
-  prolongation_->run(coarse, fine, true);
+  run(*prolongation_, coarse, fine, true);
 }
 void NodeTransfer::restrict_to(const SingleVector& fine, SingleVector& coarse) const {
-  restriction_->run(fine, coarse, false);
+  run(*restriction_, fine, coarse, false);
 }
 
 } // namespace rafter::op

@@ -29,7 +29,11 @@ public:
   void restrict_to(const SingleVector& fine, SingleVector& coarse) const override;
 
 private:
+  template <class T>
+  void run(const SlicedProduct& product, const device::Array<T>& x, device::Array<T>& y, bool adds) const;
+
   std::int64_t rows_, columns_;
+  schedule::Precision precision_;
   std::unique_ptr<const SlicedProduct> prolongation_, restriction_;
 };
 

@@ -67,6 +67,41 @@ TEST_P(LowOrder, LevelsHaveTheSameUnknowns) {
   }
 }
 
+TEST_P(LowOrder, TransfersMoveFloatsAsTheyAre) {
+  const LevelledProblem problem(refined(box(shape()), 0), free_problem(3, 2));
+  const auto& system = problem.system();
+  const auto nodes = space::low_order_refinement(*system.spaces.front());
+  const auto coarse = op::make_system({space::FunctionSpace::make(
+      std::make_shared<const space::Discretisation>(nodes->mesh), {.degree = 1, .components = 2})});
+  const op::TransferSpecification of{.coarse = coarse, .fine = system};
+  const auto device = device::make_device("checked", 2);
+  const op::NodeTransfer transfer(of, *nodes, device, schedule::Precision::single_precision),
+      in_double(of, *nodes, device);
+  const auto floats = [&](std::int64_t size, unsigned seed) {
+    const auto values = random_values(static_cast<std::size_t>(size), seed);
+    return device::SingleVector(device, base::AlignedVector<float>(values.begin(), values.end()));
+  };
+  const auto x = floats(of.coarse.size(), 1);
+  auto fine = floats(of.fine.size(), 2), back = floats(of.coarse.size(), 3);
+  const auto before = fine.host_read();
+  const std::vector<float> start(before.begin(), before.end());
+  const auto owned = [](const op::System& of_system, const device::SingleVector& y) {
+    std::vector<float> values(y.host_read().begin(), y.host_read().end());
+    for (const auto entry : of_system.padding()) values[static_cast<std::size_t>(entry)] = 0;
+    return values;
+  };
+  transfer.prolongate_and_add(x, fine);
+  auto prolongated = floats(of.fine.size(), 4);
+  transfer.prolongate(x, prolongated);
+  for (std::size_t i = 0; i < start.size(); ++i)
+    ASSERT_EQ(fine.host_read()[i], static_cast<float>(double{start[i]} + double{prolongated.host_read()[i]}));
+  transfer.restrict_to(prolongated, back);
+  EXPECT_EQ(owned(coarse, back), owned(coarse, x));
+  Vector wide(device, x.size()), wide_fine(device, fine.size());
+  EXPECT_THROW(transfer.prolongate(wide, wide_fine), base::InternalError);
+  EXPECT_THROW(in_double.restrict_to(fine, back), base::InternalError);
+}
+
 TEST_P(LowOrder, UnknownsStayOneWherePeriodicFacetsIdentifyThem) {
   const LevelledProblem problem(refined(periodic_box(shape(), 2, periodic_axes(shape()), 1, 5), 0), free_problem(3));
   const auto& level = problem.levels().front();
@@ -193,9 +228,10 @@ TEST(NodeTransfer, OfSpacesWithOtherNodesIsRefused) {
   const auto nodes = space::low_order_refinement(*fine.space());
   const auto coarse =
       op::make_system({space::FunctionSpace::make(std::make_shared<const space::Discretisation>(nodes->mesh), {})});
-  EXPECT_NO_THROW(op::NodeTransfer({.coarse = coarse, .fine = fine.system()}, *nodes));
-  EXPECT_THROW(op::NodeTransfer({.coarse = coarse, .fine = other.system()}, *nodes), base::InputError);
-  EXPECT_THROW(op::NodeTransfer({.coarse = other.system(), .fine = fine.system()}, *nodes), base::InputError);
+  const auto device = device::make_device("host", 1);
+  EXPECT_NO_THROW(op::NodeTransfer({.coarse = coarse, .fine = fine.system()}, *nodes, device));
+  EXPECT_THROW(op::NodeTransfer({.coarse = coarse, .fine = other.system()}, *nodes, device), base::InputError);
+  EXPECT_THROW(op::NodeTransfer({.coarse = other.system(), .fine = fine.system()}, *nodes, device), base::InputError);
 }
 
 } // namespace

@@ -251,6 +251,15 @@ class Multigrid(command_test.CommandTest):
             self.assertIn("low-order-refined", text)
             self.assertLessEqual(report["iterations"], most, shape)
 
+    def test_low_order_refined_levels_are_advised_where_cells_are_stretched(self):
+        poisson = os.path.join(command_test.SOURCE, "bench", "multigrid", "poisson.toml")
+        stretched = ("--set", "mesh.box.size=[100, 1, 1]", "--set", "fields.u.degree=4")
+        for settings, is_advised in ((stretched, True), ((*stretched, "--set", "solver.multigrid.coarsening=lor"), False),
+                                     (("--set", "fields.u.degree=4"), False)):
+            result = self.run_rafter("solve", poisson, *settings)
+            self.assertEqual(result.returncode, command_test.DONE, result.stderr)
+            self.assertEqual('solver.multigrid.coarsening = "lor"' in result.stderr, is_advised, result.stderr)
+
     def test_a_low_order_refined_level_that_there_is_none_of_is_refused(self):
         for change, word in (("mesh.box.shape=pyramid", "pyramids"), ("fields.u.degree=1", "amg"),
                              ("solver.multigrid.coarsening=[\"lor\", \"p\"]", "last step")):
