@@ -2,8 +2,6 @@
 #include <rafter/solve/csr_products.hpp>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -57,44 +55,6 @@ SparseMatrix transposed(const SparseMatrix& A) {
       result.values[place] = A.values[k];
     }
   }
-  return result;
-}
-
-op::SparseMatrix without_zeros(const op::SparseMatrix& A) {
-  constexpr double rounding = 16 * std::numeric_limits<double>::epsilon();
-  const auto num_rows = static_cast<std::size_t>(A.num_rows());
-  const base::Parts rows(A.num_rows());
-  const auto for_each_row = [&](const auto& body) {
-    rows.run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
-      for (auto row = static_cast<std::size_t>(begin); row < static_cast<std::size_t>(end); ++row) body(row);
-    });
-  };
-  std::vector<double> sizes(num_rows); // shape (row): sqrt(|a_ii|)
-  for_each_row([&](std::size_t row) {
-    sizes[row] = std::sqrt(std::abs(A(static_cast<std::int64_t>(row), static_cast<std::int64_t>(row))));
-  });
-  const auto visit_row = [&](std::size_t row, const auto& visit) {
-    const auto entries = row_entries(A, row);
-    for (auto k = entries.begin; k < entries.end; ++k) {
-      const auto column = static_cast<std::size_t>(A.columns[k]);
-      if (column == row || std::abs(A.values[k]) > rounding * sizes[row] * sizes[column]) visit(k);
-    }
-  };
-  SparseMatrix result{.num_columns = A.num_columns,
-                      .row_offsets = std::vector<std::int64_t>(num_rows + 1, 0),
-                      .columns = {},
-                      .values = {}};
-  for_each_row([&](std::size_t row) { visit_row(row, [&](std::size_t) { ++result.row_offsets[row + 1]; }); });
-  std::partial_sum(result.row_offsets.begin(), result.row_offsets.end(), result.row_offsets.begin());
-  result.columns.resize(static_cast<std::size_t>(result.row_offsets.back()));
-  result.values.resize(result.columns.size());
-  for_each_row([&](std::size_t row) {
-    auto place = static_cast<std::size_t>(result.row_offsets[row]);
-    visit_row(row, [&](std::size_t k) {
-      result.columns[place] = A.columns[k];
-      result.values[place++] = A.values[k];
-    });
-  });
   return result;
 }
 

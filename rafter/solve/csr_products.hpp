@@ -14,11 +14,6 @@ namespace rafter::solvers {
 /// Returns A^T.
 op::SparseMatrix transposed(const op::SparseMatrix& A);
 
-/// Returns a square matrix without the entries that are zero but for rounding beside the diagonal,
-/// |a_ij| <= 16 eps sqrt(|a_ii a_jj|), which sums over cells leave where terms cancel. Products with it are those with
-/// A up to rounding.
-op::SparseMatrix without_zeros(const op::SparseMatrix& A);
-
 /// Returns A B, row by row. Throws InputError for sizes that do not fit.
 op::SparseMatrix product(const op::SparseMatrix& A, const op::SparseMatrix& B);
 
