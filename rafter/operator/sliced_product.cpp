@@ -103,9 +103,8 @@ std::unique_ptr<const SlicedProduct> make_sliced_product(const std::shared_ptr<d
   const auto language = device->language();
   const auto program = device->compile(emit::emit(loops, language), {.language = language});
   auto slices = slices_of(matrix, schedule::slice_height(plan));
-  return std::make_unique<const SlicedProduct>(
-      device, loops, *program, std::move(slices.tables),
-      Numbers(device, std::span<const double>(slices.entries), precision));
+  return std::make_unique<const SlicedProduct>(device, loops, *program, std::move(slices.tables),
+                                               Numbers(device, std::span<const double>(slices.entries), precision));
 }
 
 } // namespace rafter::op

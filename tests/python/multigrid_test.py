@@ -283,10 +283,10 @@ class Multigrid(command_test.CommandTest):
 
     def test_low_order_refined_levels_are_advised_where_cells_are_stretched(self):
         poisson = os.path.join(command_test.SOURCE, "bench", "multigrid", "poisson.toml")
-        stretched = ("--set", "mesh.box.size=[100, 1, 1]", "--set", "fields.u.degree=4")
-        for settings, is_advised in ((stretched, True), ((*stretched, "--set", "solver.multigrid.coarsening=lor"), False),
-                                     (("--set", "fields.u.degree=4"), False)):
-            result = self.run_rafter("solve", poisson, *settings)
+        stretched = ("--set", "mesh.box.size=[100, 1, 1]")
+        for settings, is_advised in (((*stretched, "--set", "solver.multigrid.coarsening=p"), True),
+                                     ((*stretched, "--set", "solver.multigrid.coarsening=lor"), False), ((), False)):
+            result = self.run_rafter("solve", poisson, "--set", "fields.u.degree=4", *settings)
             self.assertEqual(result.returncode, command_test.DONE, result.stderr)
             self.assertEqual('solver.multigrid.coarsening = "lor"' in result.stderr, is_advised, result.stderr)
 
