@@ -67,11 +67,6 @@ class Multigrid(command_test.CommandTest):
             energies.append(report["functionals"]["energy"])
         self.assertAlmostEqual(energies[0], energies[1], 12)
 
-    def test_cells_far_from_the_origin_are_refused_in_single_precision(self):
-        problem = BOX.replace("inner(grad(u), grad(v))*dx", "x[0]*x[0]*inner(grad(u), grad(v))*dx")
-        far = ("--set", "mesh.box.origin=[1e9, 1e9]")
-        self.solved(self.write(problem), "--set", "solver.multigrid.precision=single")
-
     def test_the_report_says_what_was_built(self):
         report, text = self.solved(self.write(BOX))
         self.assertTrue(report["preconditioner"].startswith(

@@ -2,6 +2,7 @@
 // Laws of multigrid in single precision: cycles are those in double precision up to roundings of floats, symmetric and
 // positive, and linear in residuals of any size.
 #include <cmath>
+#include <limits>
 
 #include <gtest/gtest.h>
 
@@ -250,33 +251,56 @@ TEST(single_levels, serve_operators_that_are_not_symmetric) {
   EXPECT_NEAR(iterations(in_single(options)), iterations(options), 1);
 }
 
-void expect_refused(const LevelledProblem& problem, const std::string& what) {
+void expect_refused(const LevelledProblem& problem, const solvers::SolverOptions& options, const std::string& what) {
   try {
-    (void)solvers::make_preconditioner(problem.A(), problem.solver());
+    (void)solvers::make_preconditioner(problem.A(), options);
     FAIL() << what << " is accepted";
-  } catch (const base::InputError& error) {
+  } catch (const base::Error& error) {
     EXPECT_NE(std::string(error.what()).find("precision = \"double\""), std::string::npos) << error.what();
   }
 }
 
 TEST(single_levels, of_coefficients_that_floats_do_not_hold_are_refused) {
-  for (const std::string factor : {"1e-42", "1e39"})
-    expect_refused(
-        {meshes_of("quadrilateral"),
-         in_single({.form = factor + "*inner(grad(u), grad(v))*dx", .degree = 2, .coarsening = all_the_way()})},
-        factor);
+  for (const std::string factor : {"1e-42", "1e39", "1e42"}) {
+    const LevelledProblem problem(
+        meshes_of("quadrilateral"),
+        in_single({.form = factor + "*inner(grad(u), grad(v))*dx", .degree = 2, .coarsening = all_the_way()}));
+    expect_refused(problem, problem.solver(), factor);
+  }
 }
 
 TEST(single_levels, of_cells_whose_coordinates_floats_do_not_hold_are_refused) {
-  const auto far = [](double distance) {
+  for (const double distance : {1.0, 1e4}) {
     mesh::Mesh mesh = curved_box("quadrilateral", 2);
     for (auto& x : mesh.points) x += distance;
-    return refined(mesh, 2);
-  };
-  // Factors are computed where they are needed, from coordinates that are rounded to floats.
-  const auto options = in_single({.degree = 2, .coarsening = all_the_way(), .plan = "factors=recompute"});
-  EXPECT_LE(LevelledProblem(far(1), options).iterations(), 12);
-  expect_refused({far(1e6), options}, "a distance of 1e6");
+    const LevelledProblem problem(refined(mesh, 1), in_single({.degree = 2, .coarsening = all_the_way()}));
+    // A level that computes its factors where they are needed, from coordinates that are rounded to floats.
+    auto kernels = problem.A().built().options;
+    kernels.plan = schedule::in_single(schedule::parse_plan("factors=recompute"));
+    auto built = op::build_form(problem.A().form(), problem.system(), op::Purpose::action, kernels);
+    built->options.plan.reset(); // levels are made without one, and not compared with a plan in double
+    built->options.precision = single;
+    op::compile(std::span(&built, 1));
+    auto hierarchy = std::make_shared<solvers::MultigridHierarchy>(*problem.solver().hierarchy);
+    hierarchy->finest = std::make_shared<const op::Operator>(std::move(built), problem.A().constraints());
+    auto options = problem.solver();
+    options.hierarchy = hierarchy;
+    if (distance > 1) {
+      expect_refused(problem, options, "a distance of 10 000");
+    } else {
+      Vector x = problem.A().make_vector();
+      EXPECT_LE(problem.solve(options, x).iterations, 12);
+    }
+  }
+}
+
+TEST(single_levels, of_a_matrix_that_floats_do_not_hold_are_refused) {
+  try {
+    (void)op::require_precision(std::numeric_limits<double>::infinity(), "");
+    FAIL() << "it is accepted";
+  } catch (const base::InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("precision = \"double\""), std::string::npos) << error.what();
+  }
 }
 
 } // namespace rafter::test
