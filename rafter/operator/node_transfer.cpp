@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/operator/node_transfer.hpp>
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
