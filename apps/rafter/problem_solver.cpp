@@ -28,6 +28,7 @@
 #include "preconditioner_parts.hpp"
 #include "singularity.hpp"
 #include "solution.hpp"
+#include "stretched_cells.hpp"
 #include "time_solver.hpp"
 
 namespace rafter::app {
@@ -477,6 +478,8 @@ Solved solve_linear(const PreparedProblem& prepared, const RunEvents& events, Ph
   if (result.failure == solvers::Failure::stopped) require_not_interrupted();
   prepared.tell(fmt::format("solve: {} after {} iterations, relative residual {:.2e}", solvers::name(result.status),
                             result.iterations, result.relative_residual));
+  if (const auto advice = advice_on_stretched_cells(problem, prepared.system(), result.iterations); !advice.empty())
+    prepared.tell(advice);
 
   Solution solution = make_solution(prepared, std::move(setup.right.x), result.status);
   auto& report = solution.report;

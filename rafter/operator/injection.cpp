@@ -84,11 +84,12 @@ int node_at(const element::Element& element, std::span<const double> point) {
 class Injection::Builder {
 public:
   Builder(Injection& injection, const mesh::Refinement* refinement)
-      : result_(injection), fine_(*injection.fine_), coarse_(*injection.coarse_), refinement_(refinement) {}
+      : result_(injection), fine_(*injection.fine_), coarse_(*injection.coarse_), between_(injection.between_.get()),
+        refinement_(refinement) {}
 
   void run() {
     require_fit();
-    const auto& groups = coarse_.mesh().groups;
+    const auto& groups = (between_ != nullptr ? fine_ : coarse_).mesh().groups;
     for (std::size_t g = 0; g < groups.size(); ++g)
       result_.places_.push_back(refinement_ != nullptr ? refinement_->places[g]
                                                        : std::vector<mesh::ChildPlace>{{static_cast<int>(g), 1, 0}});
@@ -102,8 +103,10 @@ private:
     if (fine_.family != coarse_.family || fine_.num_components() != coarse_.num_components())
       throw base::InputError(fmt::format("an injection from '{}' to '{}': the fields have other elements or components",
                                          fine_.name, coarse_.name));
-    if (refinement_ == nullptr ? fine_.discretisation() != coarse_.discretisation()
-                               : refinement_->coarse.get() != &coarse_.mesh())
+    const bool is_connected = between_ != nullptr      ? between_->mesh.get() == &coarse_.mesh()
+                              : refinement_ != nullptr ? refinement_->coarse.get() == &coarse_.mesh()
+                                                       : fine_.discretisation() == coarse_.discretisation();
+    if (!is_connected)
       throw base::InputError(
           fmt::format("an injection from '{}' to '{}': the meshes are not connected", fine_.name, coarse_.name));
     if (fine_.mesh().distribution != nullptr || coarse_.mesh().distribution != nullptr)
@@ -112,7 +115,7 @@ private:
 
   void take_cell(std::int32_t group, std::int32_t cell) {
     const auto kind = kind_of(group, refinement_ != nullptr ? refinement_->diagonal(group, cell) : 0);
-    find_entries(coarse_, group, cell, entries_);
+    result_.find_coarse_entries(group, cell, entries_);
     const auto num_dofs = entries_.size() / static_cast<std::size_t>(coarse_.num_components());
     for (std::size_t dof = 0; dof < num_dofs; ++dof) {
       const auto entry = static_cast<std::size_t>(entries_[dof]);
@@ -130,6 +133,7 @@ private:
   }
 
   Kind make_kind(std::int32_t group, int diagonal) const {
+    if (between_ != nullptr) return make_kind_between(group);
     const auto shape = coarse_.mesh().groups[static_cast<std::size_t>(group)].shape;
     const auto element = coarse_.element(shape);
     const auto dim = static_cast<std::size_t>(element::dimension(shape));
@@ -139,6 +143,18 @@ private:
       kind.terms.push_back(refinement_ == nullptr ? terms_in(0, *fine_.element(shape), node)
                                                   : terms_at(shape, diagonal, node));
     }
+    return kind;
+  }
+
+  /// The dofs of the coarse cells between the nodes of a fine one. The nodes of coarse cells of degree 1 are their
+  /// vertices.
+  Kind make_kind_between(std::int32_t group) const {
+    const auto& cells = between_->groups[static_cast<std::size_t>(group)];
+    const auto dim = static_cast<std::size_t>(element::dimension(cells.element->shape()));
+    Kind kind{.group = group, .terms = {}};
+    for (const int node : cells.corners)
+      kind.terms.push_back(terms_in(0, *fine_.element(cells.element->shape()),
+                                    cells.element->nodes().subspan(static_cast<std::size_t>(node) * dim, dim)));
     return kind;
   }
 
@@ -175,6 +191,7 @@ private:
 
   Injection& result_;
   const space::FunctionSpace &fine_, &coarse_;
+  const space::LowOrderRefinement* between_;
   const mesh::Refinement* refinement_;
   std::map<std::pair<std::int32_t, int>, std::int32_t> numbers_; ///< numbers of kinds, keyed by group and diagonal
   std::vector<bool> is_taken_;                                   ///< shape (entry of the coarse space)
@@ -182,8 +199,15 @@ private:
 };
 
 Injection::Injection(const InjectionSpecification& specification)
-    : fine_(specification.fine), coarse_(specification.coarse) {
+    : fine_(specification.fine), coarse_(specification.coarse), between_(specification.nodes) {
   Builder(*this, specification.refinement).run();
+}
+
+void Injection::find_coarse_entries(std::int32_t group, std::int32_t cell, std::vector<std::int32_t>& entries) const {
+  if (between_ != nullptr)
+    between_->child_entries(*coarse_, group, cell, entries);
+  else
+    find_entries(*coarse_, group, cell, entries);
 }
 
 /// Entries of a coarse cell and of the fine cells in it, which are found when they are asked for.
@@ -196,7 +220,7 @@ public:
     kind_ = node.kind;
     cell_ = node.cell;
     const auto group = of_.kinds_[static_cast<std::size_t>(kind_)].group;
-    find_entries(*of_.coarse_, group, cell_, coarse_);
+    of_.find_coarse_entries(group, cell_, coarse_);
     places_ = of_.places_[static_cast<std::size_t>(group)];
     fine_.resize(places_.size());
     for (auto& entries : fine_) entries.clear();

@@ -29,13 +29,14 @@ void require_names_apart(const form::LoweredForm& form) {
 }
 
 LevelData::LevelData(std::shared_ptr<const Operator> finer, std::shared_ptr<Operator> coarser,
-                     const mesh::Refinement* refinement)
+                     const mesh::Refinement* refinement, std::shared_ptr<const space::LowOrderRefinement> nodes)
     : finer_(std::move(finer)), coarser_(std::move(coarser)) {
-  add_fields(refinement);
+  add_fields(refinement, nodes);
   add_parameters();
 }
 
-void LevelData::add_fields(const mesh::Refinement* refinement) {
+void LevelData::add_fields(const mesh::Refinement* refinement,
+                           const std::shared_ptr<const space::LowOrderRefinement>& nodes) {
   using Space = std::shared_ptr<const space::FunctionSpace>;
   std::map<std::pair<Space, Space>, std::shared_ptr<const Injection>> injections; // fields may share spaces
   const auto &from = finer_->form(), &to = coarser_->form();
@@ -47,7 +48,7 @@ void LevelData::add_fields(const mesh::Refinement* refinement) {
     auto& injection = injections[{fine, coarse}];
     if (fine != coarse && injection == nullptr)
       injection = std::make_shared<const Injection>(
-          InjectionSpecification{.fine = fine, .coarse = coarse, .refinement = refinement});
+          InjectionSpecification{.fine = fine, .coarse = coarse, .refinement = refinement, .nodes = nodes});
     fields_.push_back({.name = from.field_names[i],
                        .number = i,
                        .injection = injection,

@@ -20,10 +20,10 @@ void require_names_apart(const form::LoweredForm& form);
 class LevelData {
 public:
   /// Both operators have the same form on spaces of their own, or one is made of parts of the other's; names that both
-  /// have are served. `refinement` makes the mesh of `finer` of that of
-  /// `coarser`; null: they are on one discretisation. Throws the errors of Injection.
+  /// have are served. `refinement` and `nodes` connect their meshes as in InjectionSpecification. Throws the errors of
+  /// Injection.
   LevelData(std::shared_ptr<const Operator> finer, std::shared_ptr<Operator> coarser,
-            const mesh::Refinement* refinement);
+            const mesh::Refinement* refinement, std::shared_ptr<const space::LowOrderRefinement> nodes = {});
 
   /// Gives the coarser operator the values that have changed since the last call, and those that the finer one has now
   /// at the first. Values that are not given yet are left out. Says whether there was any. It is for one thread at a
@@ -50,7 +50,7 @@ private:
     std::map<std::size_t, int> components; ///< number of the parameter of the finer operator -> component
     std::uint64_t version = 0;
   };
-  void add_fields(const mesh::Refinement* refinement);
+  void add_fields(const mesh::Refinement* refinement, const std::shared_ptr<const space::LowOrderRefinement>& nodes);
   void add_parameters();
   bool follow(Field& field);
   bool follow(Parameter& parameter);

@@ -11,6 +11,7 @@
 #include <rafter/base/timing.hpp>
 #include <rafter/form/bilinear_parts.hpp>
 #include <rafter/operator/compiled_transfer.hpp>
+#include <rafter/operator/node_transfer.hpp>
 
 namespace rafter::op {
 namespace {
@@ -136,6 +137,16 @@ private:
   Spaces finest_, spaces_; ///< spaces of the finest level and of the last that was made, shape (space)
 };
 
+/// Integrals of degree 1 with points at the vertices are those of the Gauss-Lobatto rule of the finer cell but for the
+/// weights, so that masses are diagonal, and the matrix of a Laplacian on parallelepipeds couples neighbours along the
+/// axes alone: smoothed aggregation knows weak directions by their signs. Other shapes have Gauss rules.
+QuadratureOptions rule_at_vertices() {
+  QuadratureOptions result;
+  result.kind = element::QuadratureKind::gll;
+  result.tensor_points = 2;
+  return result;
+}
+
 GeneratedLevel generate_level(const HierarchySpecification& specification, LevelPlace place, System system,
                               std::vector<form::SpacePair> spaces, schedule::Precision precision) {
   // A cycle applies the operator of a level some four times, and a solve takes some ten cycles.
@@ -146,7 +157,9 @@ GeneratedLevel generate_level(const HierarchySpecification& specification, Level
   kernels.precision = precision;
   int degree_of_finest = 1;
   for (const auto& space : specification.system.spaces) degree_of_finest = std::max(degree_of_finest, space->degree);
-  kernels.quadrature = lowered(kernels.quadrature, highest(place.degrees), degree_of_finest - highest(place.degrees));
+  kernels.quadrature = place.is_low_order_refined ? rule_at_vertices()
+                                                  : lowered(kernels.quadrature, highest(place.degrees),
+                                                            degree_of_finest - highest(place.degrees));
   for (std::size_t f = 0; f < system.spaces.size(); ++f)
     spaces.emplace_back(specification.system.spaces[f], system.spaces[f]);
   const auto form = form_on(specification, spaces);
@@ -155,7 +168,8 @@ GeneratedLevel generate_level(const HierarchySpecification& specification, Level
                         .constraints = {},
                         .action = nullptr,
                         .diagonal = nullptr,
-                        .kernel_seconds = 0};
+                        .kernel_seconds = 0,
+                        .nodes = nullptr};
   result.constraints = constraints_like(specification, result.system);
   const double begin = base::cpu_seconds();
   result.action = build_form(form, result.system, Purpose::action, kernels);
@@ -169,12 +183,33 @@ GeneratedLevel generate_level(const HierarchySpecification& specification, Level
 std::vector<CoarseningStep> parse_coarsening_steps(const std::string& text) {
   std::vector<CoarseningStep> result;
   for (const auto& word : base::split(text, ',')) {
-    if (word != "p" && word != "h")
-      throw base::InputError(fmt::format("coarsening \"{}\"; accepted: \"p,h\", \"h,p\", \"p\", \"h\"", text));
-    result.push_back(word == "p" ? CoarseningStep::p : CoarseningStep::h);
+    if (word != "p" && word != "h" && word != "lor")
+      throw base::InputError(fmt::format("coarsening \"{}\"; accepted: \"p,h\", \"h,p\", \"p\", \"h\", \"lor\"", text));
+    result.push_back(word == "p" ? CoarseningStep::p : word == "h" ? CoarseningStep::h : CoarseningStep::lor);
   }
   return result;
 }
+
+namespace {
+
+void require_no_more_below(const LevelPlace& place) {
+  if (place.is_low_order_refined)
+    throw base::InputError("multigrid: a step after \"lor\"; accepted is \"lor\" as the last step");
+}
+
+LevelPlace low_order_refined(const LevelPlace& place) {
+  const auto& degrees = place.degrees;
+  if (std::ranges::any_of(degrees, [&](int degree) { return degree != degrees.front(); }))
+    throw base::InputError(fmt::format("multigrid: coarsening \"lor\" of fields of degrees {}; accepted are fields of "
+                                       "one degree, whose nodes are the same",
+                                       fmt::join(degrees, ", ")));
+  if (degrees.front() == 1)
+    throw base::InputError("multigrid: coarsening \"lor\" of degree 1, which is the same as preconditioner \"amg\"; "
+                           "accepted are degrees from 2 on");
+  return {.generation = place.generation, .degrees = std::vector(degrees.size(), 1), .is_low_order_refined = true};
+}
+
+} // namespace
 
 std::vector<LevelPlace> coarser_places(const LevelPlace& finest, const Coarsening& coarsening) {
   require_descending(coarsening.degrees);
@@ -182,7 +217,10 @@ std::vector<LevelPlace> coarser_places(const LevelPlace& finest, const Coarsenin
   auto place = finest;
   for (const auto step : coarsening.steps) do {
       auto next = place;
-      if (step == CoarseningStep::p)
+      require_no_more_below(place);
+      if (step == CoarseningStep::lor)
+        next = low_order_refined(place);
+      else if (step == CoarseningStep::p)
         next.degrees = lowered(place.degrees, coarsening);
       else if (place.generation > 0)
         --next.generation;
@@ -193,7 +231,7 @@ std::vector<LevelPlace> coarser_places(const LevelPlace& finest, const Coarsenin
                 : "multigrid: a step h of the list finds no coarser mesh");
       if (next == place) break;
       result.push_back(place = std::move(next));
-    } while (coarsening.repeats_steps);
+    } while (coarsening.repeats_steps && step != CoarseningStep::lor);
   return result;
 }
 
@@ -207,21 +245,26 @@ std::vector<GeneratedLevel> generate_levels(const HierarchySpecification& specif
   auto discretisation = specification.system.discretisation;
   std::vector<GeneratedLevel> result;
   std::int64_t num_unknowns = specification.system.num_unknowns();
+  auto above = specification.system;
   auto places = coarser_places(finest, chosen(specification.coarsening, *meshes.finest()));
   const auto are_enough = [&] { return num_unknowns <= specification.coarsening.enough_unknowns; };
   for (auto& place : places) {
     if (are_enough()) break;
-    const auto& mesh = meshes.meshes[place.generation];
+    std::shared_ptr<const space::LowOrderRefinement> nodes;
+    if (place.is_low_order_refined) nodes = space::low_order_refinement(*above.spaces.front());
+    const auto& mesh = nodes != nullptr ? nodes->mesh : meshes.meshes[place.generation];
     if (discretisation->mesh_ptr() != mesh) // the first level of a mesh has the highest degree there
       discretisation = std::make_shared<const space::Discretisation>(
           mesh, space::DiscretisationOptions{.degree = highest(place.degrees)});
     auto system = system_like(specification.system, discretisation, place.degrees);
     num_unknowns = system.num_unknowns();
+    above = system;
     auto spaces = data.on(discretisation, highest(place.degrees));
     const bool is_coarsest = are_enough() || &place == &places.back();
     result.push_back(
         generate_level(specification, std::move(place), std::move(system), std::move(spaces),
                        is_coarsest ? schedule::Precision::double_precision : specification.kernels.precision));
+    result.back().nodes = std::move(nodes);
   }
   std::ranges::reverse(result);
   return result;
@@ -248,19 +291,28 @@ std::vector<Level> make_levels(std::vector<GeneratedLevel> generated, const Oper
   std::shared_ptr<const Operator> finer(std::shared_ptr<void>(), &finest);
   for (std::size_t l = result.size(); l-- > 0; finer = operators[l]) { // data follow those of the finer level
     auto& level = generated[l];
-    const auto* refinement =
-        finer->system().mesh == level.system.mesh ? nullptr : &meshes.refinements[level.place.generation];
+    const auto* refinement = level.nodes != nullptr || finer->system().mesh == level.system.mesh
+                                 ? nullptr
+                                 : &meshes.refinements[level.place.generation];
     const TransferSpecification of{.coarse = level.system,
                                    .fine = finer->system(),
                                    .constrained_coarse = operators[l]->constraints().entries,
                                    .constrained_fine = finer->constraints().entries,
                                    .refinement = refinement};
-    auto data = std::make_shared<LevelData>(finer, operators[l], refinement);
+    auto data = std::make_shared<LevelData>(finer, operators[l], refinement, level.nodes);
     data->follow();
-    result[l] = {std::move(level.place), std::move(level.system), operators[l],
-                 make ? make(of) : compiled(of, finer->built().vectors()), std::move(data)};
+    const auto transfer = [&]() -> std::shared_ptr<const Transfer> {
+      if (level.nodes != nullptr)
+        return std::make_shared<const NodeTransfer>(of, *level.nodes, finest.device(), finer->built().vectors());
+      return make ? make(of) : compiled(of, finer->built().vectors());
+    };
+    result[l] = {std::move(level.place), std::move(level.system), operators[l], transfer(), std::move(data)};
   }
   return result;
+}
+
+std::string describe_level(const Level& level) {
+  return (level.place.is_low_order_refined ? "low-order-refined, " : "") + describe_level(level.system);
 }
 
 std::string describe_level(const System& system) {

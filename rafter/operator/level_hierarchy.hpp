@@ -18,8 +18,9 @@ namespace rafter::op {
 
 /// A way from a level to the next coarser one.
 enum class CoarseningStep : std::uint8_t {
-  p, ///< lower degrees on the same mesh
-  h  ///< the same degrees on the mesh of the generation before
+  p,  ///< lower degrees on the same mesh
+  h,  ///< the same degrees on the mesh of the generation before
+  lor ///< low-order-refined: degree 1 on the mesh between the nodes (space::LowOrderRefinement), the last level
 };
 
 /// Says which levels there are below the finest.
@@ -36,18 +37,21 @@ struct Coarsening {
   std::int64_t enough_unknowns = 500;
 };
 
-/// Reads steps from a text such as "p,h". Throws InputError that names what is accepted.
+/// Reads steps from a text such as "p,h" or "lor". Throws InputError that names what is accepted.
 std::vector<CoarseningStep> parse_coarsening_steps(const std::string& text);
 
 /// Says where a level is.
 struct LevelPlace {
   std::size_t generation = 0; ///< number of its mesh, 0 is the coarsest of mesh::Generations
   std::vector<int> degrees;   ///< degrees of the fields
+  /// Says that the mesh is not that of the generation, but the one between the nodes of the level above.
+  bool is_low_order_refined = false;
   bool operator==(const LevelPlace&) const = default;
 };
 
 /// The levels below `finest`, from fine to coarse, as far as steps lead. Throws InputError for degrees that do not
-/// descend to at least 1 and for a single step (Coarsening::repeats_steps) that leads nowhere.
+/// descend to at least 1, for a single step (Coarsening::repeats_steps) that leads nowhere, for a step `lor` from
+/// fields of different degrees or from degree 1, and for steps after it.
 std::vector<LevelPlace> coarser_places(const LevelPlace& finest, const Coarsening& coarsening);
 
 /// A level whose kernels are text.
@@ -57,6 +61,8 @@ struct GeneratedLevel {
   space::Constraints constraints;                  ///< fix the same parts of the boundary as the finest level's, to 0
   std::shared_ptr<GeneratedForm> action, diagonal; ///< `diagonal` is null where an assembled matrix has it
   double kernel_seconds = 0;                       ///< time that planning and writing the kernels took
+  /// The mesh of the level, where it is low-order-refined; else null.
+  std::shared_ptr<const space::LowOrderRefinement> nodes;
 };
 
 /// Makes a form of a level: that of the finest level on other spaces, of which a pair has (old, new).
@@ -78,8 +84,10 @@ struct HierarchySpecification {
 /// Makes spaces, conditions and kernels of the levels below the finest, from coarse to fine. Levels of one mesh share
 /// its discretisation; rules with a number of points have as many points less as degrees. Data fields on spaces of the
 /// system are on those of the level; others keep their degree as long as it is not above those of the level, which they
-/// then take. Kernels are compiled by compile(), together with others. Throws InputError for a mesh that is not the
-/// finest of the generations, for several data fields of one name, and the errors of coarser_places().
+/// then take. A low-order-refined level has its points at the vertices of intervals, quadrilaterals and hexahedra,
+/// where its matrix is closest to that of the level above. Kernels are compiled by compile(), together with others.
+/// Throws InputError for a mesh that is not the finest of the generations, for several data fields of one name, and the
+/// errors of coarser_places() and space::low_order_refinement().
 std::vector<GeneratedLevel> generate_levels(const HierarchySpecification& specification);
 
 /// All kernels of levels, for compile().
@@ -104,5 +112,7 @@ std::vector<Level> make_levels(std::vector<GeneratedLevel> generated, const Oper
 
 /// "degree 4 on 512 cells"
 std::string describe_level(const System& system);
+/// The same for a level; "low-order-refined, degree 1 on 32768 cells".
+std::string describe_level(const Level& level);
 
 } // namespace rafter::op

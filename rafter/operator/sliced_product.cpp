@@ -95,16 +95,16 @@ template void SlicedProduct::multiply(const Vector& x, Vector& y, bool adds) con
 template void SlicedProduct::multiply(const SingleVector& x, SingleVector& y, bool adds) const;
 
 std::unique_ptr<const SlicedProduct> make_sliced_product(const std::shared_ptr<device::Device>& device,
-                                                         const SparseMatrix& matrix) {
+                                                         const SparseMatrix& matrix, schedule::Precision precision) {
   schedule::Plan plan;
+  plan.storage = plan.accumulate = precision;
   plan.mapping = schedule::assembled_mapping;
   const auto loops = schedule::matrix_product(1, plan, target_of(*device));
   const auto language = device->language();
   const auto program = device->compile(emit::emit(loops, language), {.language = language});
   auto slices = slices_of(matrix, schedule::slice_height(plan));
-  return std::make_unique<const SlicedProduct>(
-      device, loops, *program, std::move(slices.tables),
-      Numbers(device, std::span<const double>(slices.entries), schedule::Precision::double_precision));
+  return std::make_unique<const SlicedProduct>(device, loops, *program, std::move(slices.tables),
+                                               Numbers(device, std::span<const double>(slices.entries), precision));
 }
 
 } // namespace rafter::op

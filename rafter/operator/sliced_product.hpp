@@ -44,8 +44,10 @@ private:
   std::vector<std::int64_t> ranges_; ///< first slice of each thread, shape (thread + 1)
 };
 
-/// Makes the product of a matrix in compressed rows, which may have more rows or columns than the other.
-std::unique_ptr<const SlicedProduct> make_sliced_product(const std::shared_ptr<device::Device>& device,
-                                                         const SparseMatrix& matrix);
+/// Makes the product of a matrix in compressed rows, which may have more rows or columns than the other. `precision` is
+/// that of vectors and entries; sums are in double.
+std::unique_ptr<const SlicedProduct>
+make_sliced_product(const std::shared_ptr<device::Device>& device, const SparseMatrix& matrix,
+                    schedule::Precision precision = schedule::Precision::double_precision);
 
 } // namespace rafter::op

@@ -38,8 +38,7 @@ std::shared_ptr<const NullSpace> null_space_of(const op::Level& level, const op:
       return find();
     }
   } catch (const base::InputError& error) {
-    throw base::InputError(
-        fmt::format("multigrid: the level of {}: {}", op::describe_level(level.system), error.what()));
+    throw base::InputError(fmt::format("multigrid: the level of {}: {}", op::describe_level(level), error.what()));
   }
 }
 
@@ -59,10 +58,11 @@ std::shared_ptr<const MultigridHierarchy> make_hierarchy(std::vector<op::Level> 
   for (auto level = levels.rbegin(); level != levels.rend(); ++level) level->data->follow();
   for (auto& level : levels) {
     auto null_space = null_space_of(level, finest, conditions);
+    auto name = op::describe_level(level);
     result->coarser.push_back({.A = std::move(level.A),
                                .to_finer = std::move(level.to_finer),
                                .null_space = std::move(null_space),
-                               .name = op::describe_level(level.system),
+                               .name = std::move(name),
                                .near_null_space = [system = level.system] { return make_near_null_space(system); },
                                .follow = [data = level.data] { return data->follow(); },
                                .retreat = [data = level.data] { return data->retreat(); }});

@@ -180,6 +180,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"solver.multigrid.coarsening=['p','H']", {"solver.multigrid.coarsening", "\"h,p\""}},
         Case{"solver.multigrid.coarsening='p,h,p'", {"solver.multigrid.coarsening", "\"h,p\""}},
         Case{"solver.multigrid.coarsening=['p,h']", {"solver.multigrid.coarsening", "list of steps"}},
+        Case{"solver.multigrid.coarsening='low-order'", {"solver.multigrid.coarsening", "\"lor\""}},
         Case{"solver.multigrid.start='half'", {"solver.multigrid.start", "zero, full"}},
         Case{"solver.multigrid.coarsening=[]", {"solver.multigrid.coarsening", "list of steps"}},
         Case{"solver.multigrid.coarsening=2", {"solver.multigrid.coarsening", "list of steps"}},

@@ -268,6 +268,30 @@ class Multigrid(command_test.CommandTest):
             problem = self.write(BOX + f"multigrid = {{ coarsening = {steps} }}\n")
             self.assert_refused(self.run_rafter("solve", problem), "solver.multigrid.coarsening", "accepted")
 
+    def test_a_low_order_refined_level_serves_stretched_cells(self):
+        poisson = os.path.join(command_test.SOURCE, "bench", "multigrid", "poisson.toml")
+        for shape, most in (("hexahedron", 15), ("prism", 24), ("tetrahedron", 34)):
+            report, text = self.solved(poisson, "--set", "mesh.box.size=[100, 1, 1]", "--set", f"mesh.box.shape={shape}",
+                                       "--set", "fields.u.degree=4", "--set", "solver.multigrid.coarsening=lor")
+            self.assertIn("low-order-refined", text)
+            self.assertLessEqual(report["iterations"], most, shape)
+
+    def test_low_order_refined_levels_are_advised_where_cells_are_stretched(self):
+        poisson = os.path.join(command_test.SOURCE, "bench", "multigrid", "poisson.toml")
+        stretched = ("--set", "mesh.box.size=[100, 1, 1]")
+        for settings, is_advised in (((*stretched, "--set", "solver.multigrid.coarsening=p"), True),
+                                     ((*stretched, "--set", "solver.multigrid.coarsening=lor"), False), ((), False)):
+            result = self.run_rafter("solve", poisson, "--set", "fields.u.degree=4", *settings)
+            self.assertEqual(result.returncode, command_test.DONE, result.stderr)
+            self.assertEqual('solver.multigrid.coarsening = "lor"' in result.stderr, is_advised, result.stderr)
+
+    def test_a_low_order_refined_level_that_there_is_none_of_is_refused(self):
+        for change, word in (("mesh.box.shape=pyramid", "pyramids"), ("fields.u.degree=1", "amg"),
+                             ("solver.multigrid.coarsening=[\"lor\", \"p\"]", "last step")):
+            poisson = os.path.join(command_test.SOURCE, "bench", "multigrid", "poisson.toml")
+            self.assert_refused(self.run_rafter("solve", poisson, "--set", "solver.multigrid.coarsening=lor", "--set",
+                                                change), "lor", word)
+
 
 if __name__ == "__main__":
     if len(sys.argv) < 3:

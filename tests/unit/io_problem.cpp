@@ -117,6 +117,8 @@ TEST(Problem, KeysOfMultigridAreRead) {
   EXPECT_EQ(all.solver.multigrid.cycle, solvers::Cycle::w);
   EXPECT_EQ(all.solver.multigrid.coarse, solvers::CoarseSolver::chebyshev);
   EXPECT_EQ(all.solver.multigrid.coarse_degree, 20);
+  EXPECT_EQ(read("coarsening = \"lor\"").coarsening.steps, (std::vector{Step::lor}));
+  EXPECT_EQ(read("coarsening = [\"p\", \"lor\"]").coarsening.steps, (std::vector{Step::p, Step::lor}));
   const auto list = read("coarsening = [\"p\", \"h\", \"p\"], post = 3");
   EXPECT_EQ(list.coarsening.steps, (std::vector{Step::p, Step::h, Step::p}));
   EXPECT_FALSE(list.coarsening.repeats_steps);

@@ -24,16 +24,20 @@ op::SparseMatrix random_matrix(std::size_t num_rows, std::int32_t num_columns) {
   return result;
 }
 
+std::vector<std::shared_ptr<device::Device>> devices() {
+  std::vector<std::shared_ptr<device::Device>> result{device::make_device("host", 3), device::make_device("checked"),
+                                                      std::make_shared<InterpreterDevice>()};
+  if (has_opencl()) result.push_back(device::make_device("opencl"));
+  return result;
+}
+
 TEST(SlicedProduct, IsThatOfTheCompressedRows) {
-  std::vector<std::shared_ptr<device::Device>> devices{device::make_device("host", 3), device::make_device("checked"),
-                                                       std::make_shared<InterpreterDevice>()};
-  if (has_opencl()) devices.push_back(device::make_device("opencl"));
   for (const auto& [rows, columns] : {std::pair<std::size_t, std::int32_t>{61, 40}, {16, 83}, {1, 1}}) {
     const auto matrix = random_matrix(rows, columns);
     const auto x = random_values(static_cast<std::size_t>(columns), 2), before = random_values(rows, 3);
     std::vector<double> expected(rows);
     matrix.multiply(x, expected);
-    for (const auto& device : devices) {
+    for (const auto& device : devices()) {
       const auto product = op::make_sliced_product(device, matrix);
       const auto vector = [&](const std::vector<double>& values) {
         return Vector(device, base::AlignedVector<double>(values.begin(), values.end()));
@@ -45,6 +49,26 @@ TEST(SlicedProduct, IsThatOfTheCompressedRows) {
       EXPECT_LE(distance(out.host_read(), expected), 1e-14) << device->name();
       for (std::size_t i = 0; i < rows; ++i) EXPECT_NEAR(sum.host_read()[i], before[i] + expected[i], 1e-14);
     }
+  }
+}
+
+TEST(SlicedProduct, OfFloatsSumsInDouble) {
+  const auto round = [](std::vector<double> values) {
+    for (double& value : values) value = static_cast<float>(value);
+    return values;
+  };
+  auto matrix = random_matrix(61, 40);
+  matrix.values = round(matrix.values);
+  const auto x = round(random_values(40, 2));
+  std::vector<double> expected(61);
+  matrix.multiply(x, expected);
+  for (const auto& device : devices()) {
+    const auto product = op::make_sliced_product(device, matrix, schedule::Precision::single_precision);
+    const device::SingleVector in(device, base::AlignedVector<float>(x.begin(), x.end()));
+    device::SingleVector out(device, expected.size());
+    product->run(in, out, false);
+    for (std::size_t i = 0; i < expected.size(); ++i) // one rounding: that of the result
+      EXPECT_LE(std::abs(out.host_read()[i] - expected[i]), 0x1p-24 * std::abs(expected[i]) + 1e-14) << device->name();
   }
 }
 

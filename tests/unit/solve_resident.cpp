@@ -52,7 +52,7 @@ std::vector<double> solution(const LevelledProblem& problem, const solvers::Solv
 }
 
 TEST_F(ResidentSolves, PreconditionersWaitForNothing) {
-  for (const char* steps : {"p", "h", "p,h"}) {
+  for (const char* steps : {"p", "h", "p,h", "lor"}) {
     const auto problem = problem_on(CountedOpenCl::device(), steps, 1, {.degree = 2});
     for (const auto& parameters :
          {solvers::MultigridParameters{.cycle = solvers::Cycle::v, .coarse = solvers::CoarseSolver::direct},

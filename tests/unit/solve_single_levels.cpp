@@ -154,6 +154,16 @@ TEST(single_levels, need_as_many_iterations_with_every_coarse_solver) {
                       {.coarse = solvers::CoarseSolver::amg, .coarse_rtol = 0.01});
 }
 
+TEST(single_levels, need_as_many_iterations_above_a_low_order_refined_one) {
+  for (const std::string shape : {"quadrilateral", "prism"})
+    for (const auto coarse : {solvers::CoarseSolver::direct, solvers::CoarseSolver::amg}) {
+      SCOPED_TRACE(shape + " " + std::string(solvers::name(coarse)));
+      const MultigridOptions options{.degree = 4, .coarsening = all_the_way("lor")};
+      expect_as_in_double(refined(box(shape), 1), options, {.coarse = coarse});
+      EXPECT_FALSE(LevelledProblem(refined(box(shape), 1), in_single(options)).levels().front().A->is_single());
+    }
+}
+
 TEST(single_levels, reach_tolerances_that_floats_do_not) {
   const LevelledProblem problem(meshes_of("quadrilateral"), in_single({.degree = 3, .coarsening = all_the_way()}));
   auto options = problem.solver();
