@@ -53,7 +53,7 @@ std::vector<double> refined_vertex_points(const Mesh& mesh, const RefinedVertice
   std::vector<char> placed(vertices.total(), 0);
   for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
     const auto& group = mesh.groups[g];
-    const auto& centres = subdivision(group.shape).vertices;
+    const auto& centres = subdivision(group.shape, {vertices.axes()}).vertices;
     const auto num_vertices = static_cast<std::size_t>(element::num_vertices(group.shape));
     for (std::int32_t c = 0; c < group.num_cells(); ++c) {
       const auto numbers = vertices.of_cell(static_cast<int>(g), c);
@@ -77,9 +77,9 @@ std::vector<double> refined_vertex_points(const Mesh& mesh, const RefinedVertice
 }
 
 /// Nodes of all children of a shape, one child after the other, in the reference coordinates of the parent.
-std::vector<double> child_nodes(Shape parent, int degree, int diagonal) {
+std::vector<double> child_nodes(Shape parent, int degree, const Halving& halving) {
   std::vector<double> points;
-  const auto& split = subdivision(parent, diagonal);
+  const auto& split = subdivision(parent, halving);
   for (const auto& child : split.children) {
     const auto nodes = element::make_element(element::Family::lagrange, child.shape, degree)->nodes();
     const auto mapped = map_to_parent(parent, split, child, nodes);
@@ -96,7 +96,9 @@ public:
     const auto& cells = coarse.groups[group];
     for (int diagonal = 0; diagonal < (cells.shape == Shape::tetrahedron ? 3 : 1); ++diagonal)
       placements_.emplace_back(cells.shape, cells.degree,
-                               [&](Shape shape) { return child_nodes(shape, cells.degree, diagonal); });
+                               [&](Shape shape) {
+                                 return child_nodes(shape, cells.degree, {refinement.axes, diagonal});
+                               });
   }
 
   void place(std::vector<char>& placed) {

@@ -168,15 +168,21 @@ GeneratedLevel generate_level(const HierarchySpecification& specification, Level
 
 std::vector<CoarseningStep> parse_coarsening_steps(const std::string& text) {
   std::vector<CoarseningStep> result;
+  using enum CoarseningStep;
   for (const auto& word : base::split(text, ',')) {
-    if (word != "p" && word != "h")
-      throw base::InputError(fmt::format("coarsening \"{}\"; accepted: \"p,h\", \"h,p\", \"p\", \"h\"", text));
-    result.push_back(word == "p" ? CoarseningStep::p : CoarseningStep::h);
+    if (word != "s" && word != "p" && word != "h")
+      throw base::InputError(
+          fmt::format("coarsening \"{}\"; accepted: \"s,p,h\", \"p,h\", \"h,p\", \"p\", \"h\"", text));
+    result.push_back(word == "s" ? s : word == "p" ? p : h);
   }
   return result;
 }
 
-std::vector<LevelPlace> coarser_places(const LevelPlace& finest, const Coarsening& coarsening) {
+std::vector<LevelPlace> coarser_places(const LevelPlace& finest, const Coarsening& coarsening,
+                                       std::span<const mesh::Refinement> refinements) {
+  const auto is_partial = [&](std::size_t generation) {
+    return generation > 0 && generation <= refinements.size() && refinements[generation - 1].is_partial();
+  };
   require_descending(coarsening.degrees);
   std::vector<LevelPlace> result;
   auto place = finest;
@@ -184,12 +190,14 @@ std::vector<LevelPlace> coarser_places(const LevelPlace& finest, const Coarsenin
       auto next = place;
       if (step == CoarseningStep::p)
         next.degrees = lowered(place.degrees, coarsening);
-      else if (place.generation > 0)
+      else if (step == CoarseningStep::s ? is_partial(place.generation) : place.generation > 0)
         --next.generation;
       if (next == place && !coarsening.repeats_steps)
         throw base::InputError(
             step == CoarseningStep::p
                 ? "multigrid: a step p of the list finds degree 1 alone, or no lower degree in `degrees`"
+            : step == CoarseningStep::s
+                ? "multigrid: a step s of the list finds no mesh that is coarser along some axes alone"
                 : "multigrid: a step h of the list finds no coarser mesh");
       if (next == place) break;
       result.push_back(place = std::move(next));
@@ -207,7 +215,7 @@ std::vector<GeneratedLevel> generate_levels(const HierarchySpecification& specif
   auto discretisation = specification.system.discretisation;
   std::vector<GeneratedLevel> result;
   std::int64_t num_unknowns = specification.system.num_unknowns();
-  auto places = coarser_places(finest, chosen(specification.coarsening, *meshes.finest()));
+  auto places = coarser_places(finest, chosen(specification.coarsening, *meshes.finest()), meshes.refinements);
   const auto are_enough = [&] { return num_unknowns <= specification.coarsening.enough_unknowns; };
   for (auto& place : places) {
     if (are_enough()) break;

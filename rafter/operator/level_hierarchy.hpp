@@ -18,13 +18,16 @@ namespace rafter::op {
 
 /// A way from a level to the next coarser one.
 enum class CoarseningStep : std::uint8_t {
+  s, ///< the same degrees on the mesh of the generation before, if it was refined along some axes alone
   p, ///< lower degrees on the same mesh
   h  ///< the same degrees on the mesh of the generation before
 };
 
 /// Says which levels there are below the finest.
 struct Coarsening {
-  std::vector<CoarseningStep> steps{CoarseningStep::p, CoarseningStep::h}; ///< from the finest level on
+  /// From the finest level on. Smoothers that know the diagonal alone leave errors along the long edges of stretched
+  /// cells, which lower degrees do not hold: cells lose their stretch first.
+  std::vector<CoarseningStep> steps{CoarseningStep::s, CoarseningStep::p, CoarseningStep::h};
   bool repeats_steps = true; ///< each step is made until there is no more of its kind; false: once
   /// Highest degrees of the fields after the p-steps, descending; fields of lower degree keep their distance, down to
   /// degree 1. Empty: every degree is halved and rounded down, to 1 at least, or lowered by `largest_step`.
@@ -36,7 +39,7 @@ struct Coarsening {
   std::int64_t enough_unknowns = 500;
 };
 
-/// Reads steps from a text such as "p,h". Throws InputError that names what is accepted.
+/// Reads steps from a text such as "s,p,h". Throws InputError that names what is accepted.
 std::vector<CoarseningStep> parse_coarsening_steps(const std::string& text);
 
 /// Says where a level is.
@@ -47,8 +50,10 @@ struct LevelPlace {
 };
 
 /// The levels below `finest`, from fine to coarse, as far as steps lead. Throws InputError for degrees that do not
-/// descend to at least 1 and for a single step (Coarsening::repeats_steps) that leads nowhere.
-std::vector<LevelPlace> coarser_places(const LevelPlace& finest, const Coarsening& coarsening);
+/// descend to at least 1 and for a single step (Coarsening::repeats_steps) that leads nowhere. `refinements` are those
+/// of the meshes; without them none is along some axes alone.
+std::vector<LevelPlace> coarser_places(const LevelPlace& finest, const Coarsening& coarsening,
+                                       std::span<const mesh::Refinement> refinements = {});
 
 /// A level whose kernels are text.
 struct GeneratedLevel {
