@@ -233,8 +233,8 @@ inline Generations refined_generations(Mesh mesh, int times) {
 
 /// What multigrid is made of besides the operator.
 struct MultigridOptions {
-  Generations meshes{};             ///< the last is the mesh of the operator
-  Coarsening coarsening{};          ///< levels below the operator
+  Generations meshes{};    ///< the last is the mesh of the operator
+  Coarsening coarsening{}; ///< levels below the operator
   /// In which levels are stored and computed, all but the coarsest, whose solver works in double. The operator itself
   /// and the method around the cycles stay in double.
   Precision precision = Precision::double_precision;

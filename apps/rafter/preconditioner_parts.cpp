@@ -28,10 +28,8 @@ solvers::GeneratedBlocks generate_blocks(const io::Problem& problem, const form:
                                          const std::shared_ptr<const mesh::Generations>& meshes) {
   std::vector<solvers::FieldPreconditioner> preconditioners;
   for (const auto& name : problem.blocks)
-    preconditioners.push_back({.name = name,
-                               .meshes = meshes,
-                               .coarsening = problem.coarsening,
-                               .precision = problem.level_precision});
+    preconditioners.push_back(
+        {.name = name, .meshes = meshes, .coarsening = problem.coarsening, .precision = problem.level_precision});
   solvers::GeneratedBlocks result;
   at_preconditioner(problem, [&] {
     result = solvers::generate_blocks(form, system, conditions, kernels, std::move(preconditioners));
@@ -65,8 +63,8 @@ std::vector<op::GeneratedLevel> PreparedProblem::generate_levels(const op::Kerne
 std::shared_ptr<const solvers::MultigridHierarchy> PreparedProblem::make_hierarchy() const {
   if (!uses_multigrid(problem_) || uses_blocks(problem_)) return nullptr;
   std::shared_ptr<const solvers::MultigridHierarchy> result;
-  at_preconditioner(
-      problem_, [&] { result = solvers::make_hierarchy(levels_, system_, constraints_.conditions, own_level_); });
+  at_preconditioner(problem_,
+                    [&] { result = solvers::make_hierarchy(levels_, system_, constraints_.conditions, own_level_); });
   return result;
 }
 

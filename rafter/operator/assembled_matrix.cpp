@@ -146,9 +146,7 @@ AssembledMatrix::AssembledMatrix(AssembledMatrix&&) noexcept = default;
 AssembledMatrix& AssembledMatrix::operator=(AssembledMatrix&&) noexcept = default;
 
 void AssembledMatrix::run(const Vector& x, Vector& y, bool adds) const { implementation_->run(x, y, adds); }
-void AssembledMatrix::run(const SingleVector& x, SingleVector& y, bool adds) const {
-  implementation_->run(x, y, adds);
-}
+void AssembledMatrix::run(const SingleVector& x, SingleVector& y, bool adds) const { implementation_->run(x, y, adds); }
 void AssembledMatrix::diagonal(Vector& d) const { implementation_->diagonal(d); }
 const KernelInfo& AssembledMatrix::info() const { return implementation_->info(); }
 machine::Counts AssembledMatrix::counts() const { return implementation_->counts(); }

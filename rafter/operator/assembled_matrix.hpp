@@ -26,7 +26,7 @@ public:
   /// InternalError for those of another precision than the plan's (Plan::accumulate).
   void run(const Vector& x, Vector& y, bool adds) const;
   void run(const SingleVector& x, SingleVector& y, bool adds) const; ///< does the same on vectors of floats
-  void diagonal(Vector& d) const; ///< d_i = A_ii
+  void diagonal(Vector& d) const;                                    ///< d_i = A_ii
 
   /// Describes the kernel of the product. Its cells are rows of blocks, and its batches are slices of the matrix.
   const KernelInfo& info() const;

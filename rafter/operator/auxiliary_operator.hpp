@@ -25,8 +25,8 @@ struct GeneratedAuxiliary {
 GeneratedAuxiliary generate_auxiliary(const form::LoweredForm& form, System system,
                                       std::span<const FieldCondition> conditions, KernelOptions kernels);
 
-/// Generates what multigrid takes in the place of a bilinear form on its own level: the symmetric part, in the precision
-/// of `kernels`. Nothing where form::is_symmetric() and the precision is double: the form is that itself.
+/// Generates what multigrid takes in the place of a bilinear form on its own level: the symmetric part, in the
+/// precision of `kernels`. Nothing where form::is_symmetric() and the precision is double: the form is that itself.
 GeneratedAuxiliary generate_own_level(const form::LoweredForm& form, const System& system,
                                       std::span<const FieldCondition> conditions, const KernelOptions& kernels);
 

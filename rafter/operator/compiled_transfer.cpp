@@ -161,6 +161,7 @@ private:
     return with_bounds(
         stages, [&kernels](std::size_t kind) { return kernels[kind]->reads_bounds(); }, device_);
   }
+
   bool is_double() const { return options_.precision == schedule::Precision::double_precision; }
   schedule::Plan in_precision(const schedule::Plan& plan) const {
     return is_double() ? schedule::in_double(plan) : schedule::in_single(plan);

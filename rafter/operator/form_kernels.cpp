@@ -91,6 +91,13 @@ std::vector<CellVector> cell_vectors(const GeneratedForm& form) {
   return result;
 }
 
+/// Registers the parts of a vector that belong to some fields, in their order.
+void add_fields(device::BufferRegistry& run, const char* role, device::Buffer* vector, const System& system,
+                std::span<const std::size_t> fields, std::size_t word_bytes) {
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    run.add(role, static_cast<int>(i), vector, word_bytes * static_cast<std::size_t>(system.offset(fields[i])));
+}
+
 } // namespace
 
 std::int64_t System::offset(std::size_t field) const {
@@ -355,11 +362,6 @@ private:
     if (y != nullptr)
       add_fields(run, schedule::role::output_vector, y->device_write(), system_, built_->output_fields, sizeof(T));
     return run;
-  }
-  static void add_fields(device::BufferRegistry& run, const char* role, device::Buffer* vector, const System& system,
-                         std::span<const std::size_t> fields, std::size_t word_bytes) {
-    for (std::size_t i = 0; i < fields.size(); ++i)
-      run.add(role, static_cast<int>(i), vector, word_bytes * static_cast<std::size_t>(system.offset(fields[i])));
   }
   /// Binds the arguments of all kernels, shape (piece), which belong to one run while it lasts. Kernels of facets run
   /// after those of cells and always add to the output.

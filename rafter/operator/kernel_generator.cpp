@@ -253,8 +253,8 @@ bool KernelGenerator::is_too_large(const kernel::CellMatrixSize& size) const {
 
 /// Returns the plan of kernels that have none to choose from.
 schedule::Plan KernelGenerator::usual_plan() const {
-  auto plan = tune::plan_usual(kernel().choices.front().factors, specification_.cells_per_batch,
-                               register_width(), kernel().target, options_.plan);
+  auto plan = tune::plan_usual(kernel().choices.front().factors, specification_.cells_per_batch, register_width(),
+                               kernel().target, options_.plan);
   if (!options_.plan) plan.scatter = usual_scatter(specification_, options_);
   if (is_single(specification_, options_)) plan = computing_in_floats(plan);
   if (is_facet()) plan.unroll = 0; // tables are data: facets that differ in their number share a text
@@ -281,16 +281,17 @@ schedule::Plan KernelGenerator::fitted(schedule::Plan plan) const {
 schedule::Plan KernelGenerator::computing_in_double(schedule::Plan plan) const {
   if (plan.compute == schedule::Precision::double_precision) return plan;
   plan.compute = plan.accumulate = schedule::Precision::double_precision;
-  plan.vector_width = std::min(
-      plan.vector_width, tune::usual_width(specification_.cells_per_batch, register_width(), plan.compute));
+  plan.vector_width =
+      std::min(plan.vector_width, tune::usual_width(specification_.cells_per_batch, register_width(), plan.compute));
   return plan;
 }
 
 /// The plan with floats, in as many more lanes as registers then hold.
 schedule::Plan KernelGenerator::computing_in_floats(schedule::Plan plan) const {
   plan = schedule::in_single(plan);
-  plan.vector_width = std::max(
-      plan.vector_width, tune::usual_width(specification_.cells_per_batch, planner().register_width(), plan.compute));
+  if (schedule::may_have_lanes(plan))
+    plan.vector_width =
+        std::max(plan.vector_width, tune::usual_width(specification_.cells_per_batch, register_width(), plan.compute));
   return plan;
 }
 

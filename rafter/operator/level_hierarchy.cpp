@@ -247,8 +247,7 @@ std::vector<Level> make_levels(std::vector<GeneratedLevel> generated, const Oper
                                const mesh::Generations& meshes, const TransferFactory& make) {
   const auto compiled = [&finest](const TransferSpecification& of, schedule::Precision precision) {
     return make_transfer(
-        of,
-        {.device = finest.device(), .plan = {}, .precision = precision, .planner = finest.built().options.planner});
+        of, {.device = finest.device(), .plan = {}, .precision = precision, .planner = finest.built().options.planner});
   };
   std::vector<std::shared_ptr<Operator>> operators;
   for (auto& level : generated)

@@ -373,8 +373,7 @@ void Operator::apply_with(SingleVector& x, SingleVector& y, const VectorWork& wo
   apply_fused(x, y, work);
 }
 
-template <class T>
-void Operator::apply_fused(device::Array<T>& x, device::Array<T>& y, const VectorWork& work) const {
+template <class T> void Operator::apply_fused(device::Array<T>& x, device::Array<T>& y, const VectorWork& work) const {
   if (identity_entries_.empty()) return kernels_->run(x, y, work);
   check_size(system(), x, "the input vector");
   check_size(system(), y, "the output vector");

@@ -77,7 +77,7 @@ SlicedProduct::SlicedProduct(std::shared_ptr<device::Device> device, const sched
   for (const auto* modes : {&overwrite_, &add_}) modes->device_read(); // so that runs need not bring them there
 }
 
-void SlicedProduct::run(const Vector& x, Vector& y, bool adds) const {
+template <class T> void SlicedProduct::multiply(const device::Array<T>& x, device::Array<T>& y, bool adds) const {
   device::BufferRegistry vectors;
   vectors.add(schedule::role::mode, 0, (adds ? add_ : overwrite_).device_read());
   vectors.add(schedule::role::input_vector, 0, x.device_read());
@@ -90,6 +90,9 @@ void SlicedProduct::run(const Vector& x, Vector& y, bool adds) const {
     if (ranges_[r] < ranges_[r + 1]) tasks.push_back(arguments->task(*kernel_, ranges_[r], ranges_[r + 1]));
   device_->run(tasks);
 }
+
+template void SlicedProduct::multiply(const Vector& x, Vector& y, bool adds) const;
+template void SlicedProduct::multiply(const SingleVector& x, SingleVector& y, bool adds) const;
 
 std::unique_ptr<const SlicedProduct> make_sliced_product(const std::shared_ptr<device::Device>& device,
                                                          const SparseMatrix& matrix) {

@@ -26,11 +26,15 @@ public:
   /// slices. Throws InputError where the slices have more than 2147483647 columns.
   SlicedProduct(std::shared_ptr<device::Device> device, const schedule::LoopProgram& loops,
                 const device::Program& program, SliceTables tables, Numbers entries);
-  /// Computes y = A x, or y += A x when `adds` is true. On a device with memory of its own it is queued.
-  void run(const Vector& x, Vector& y, bool adds) const;
+  /// Computes y = A x, or y += A x when `adds` is true, on vectors of the precision that `loops` has for them. On a
+  /// device with memory of its own it is queued.
+  void run(const Vector& x, Vector& y, bool adds) const { multiply(x, y, adds); }
+  void run(const SingleVector& x, SingleVector& y, bool adds) const { multiply(x, y, adds); }
 
 private:
   using Integers = device::Array<std::int32_t>;
+  template <class T> void multiply(const device::Array<T>& x, device::Array<T>& y, bool adds) const;
+
   std::shared_ptr<device::Device> device_;
   std::shared_ptr<const device::Kernel> kernel_;
   Integers overwrite_, add_, starts_, rows_, columns_;

@@ -52,8 +52,8 @@ struct Known {
 
 } // namespace
 
-std::shared_ptr<const VectorKernels> VectorKernels::of(const std::shared_ptr<device::Device>& device,
-                                                       VectorLoops loops, schedule::Type type) {
+std::shared_ptr<const VectorKernels> VectorKernels::of(const std::shared_ptr<device::Device>& device, VectorLoops loops,
+                                                       schedule::Type type) {
   auto& known = Known::instance();
   const std::lock_guard lock(known.mutex);
   const std::tuple key{static_cast<const device::Device*>(device.get()), loops.data(), type};

@@ -73,9 +73,9 @@ const std::vector<Mapping>& mappings();
 std::vector<std::string> mapping_names();
 /// Names of those that a target has the axes for, the usual one first.
 std::vector<std::string> mapping_names(const Target& target);
-/// The plan whose values the keys have that a text for this target leaves out: the first of these mappings, and where it
-/// has items, as many lanes as these compute at a time. Items with lanes are threads of a processor, which the chunks of
-/// a stage keep busy, so that they add as a host does.
+/// The plan whose values the keys have that a text for this target leaves out: the first of these mappings, and where
+/// it has items, as many lanes as these compute at a time. Items with lanes are threads of a processor, which the
+/// chunks of a stage keep busy, so that they add as a host does.
 Plan usual_plan(const Target& target);
 /// Throws InputError, which names the mappings that there are, where the plan asks for one that the target has not the
 /// axes for. `device` is the name of the device in the message.

@@ -112,9 +112,8 @@ private:
     const auto first = imul(variable("batch"), integer(height_));
     const auto first_row = iload(names_.rows, first), last_row = iload(names_.rows, iadd(first, integer(height_ - 1)));
     return branch(ieq(isub(last_row, first_row), integer(height_ - 1)),
-                  block({ilet("first_row", first_row),
-                         store(names_.y, iadd(variable("first_row"), lane()),
-                               converted(load("sum", sum_entry(0)), vector_type_))}),
+                  block({ilet("first_row", first_row), store(names_.y, iadd(variable("first_row"), lane()),
+                                                             converted(load("sum", sum_entry(0)), vector_type_))}),
                   block({write(false)}));
   }
 

@@ -39,8 +39,8 @@ struct Assignment {
 /// with names separated by commas and statements by semicolons:
 ///     "step(alpha | p, q, x, r): x = x + alpha*p; r = r - alpha*q; sum rr = r*r"
 /// `let z = d*r` names a value, `sum rr = r*r` a sum, and `then beta = rr/old` assigns a scalar. An operand is `x`, or
-/// `x: float` for a vector of floats in any case, or `x[entries]` where entry entries[i] is meant, a list of distinct numbers.
-/// Expressions have numbers, + - * /, brackets and the functions of form::ScalarOp by name.
+/// `x: float` for a vector of floats in any case, or `x[entries]` where entry entries[i] is meant, a list of distinct
+/// numbers. Expressions have numbers, + - * /, brackets and the functions of form::ScalarOp by name.
 struct VectorLoop {
   std::string name;
   std::vector<std::string> scalars;
@@ -52,9 +52,9 @@ struct VectorLoop {
   std::vector<std::string> lists() const; ///< each once, in the order of operands
 };
 
-/// Reads the text form; operands without a type are vectors of `type`, real or real32. Throws InternalError, with the text and what is wrong: syntax; names that are unknown, given
-/// twice, or kept for the programs (those that end with an underscore or with one and digits); assignments to scalars
-/// in the loop and to vectors behind it.
+/// Reads the text form; operands without a type are vectors of `type`, real or real32. Throws InternalError, with the
+/// text and what is wrong: syntax; names that are unknown, given twice, or kept for the programs (those that end with
+/// an underscore or with one and digits); assignments to scalars in the loop and to vectors behind it.
 VectorLoop parse_vector_loop(std::string_view text, Type type = Type::real);
 
 } // namespace rafter::schedule

@@ -22,7 +22,7 @@ struct FieldPreconditioner {
   std::shared_ptr<const mesh::Generations> meshes = {};
   op::Coarsening coarsening = {};
   schedule::Precision precision = schedule::Precision::double_precision; ///< of the levels, the block's own among them
-  std::optional<MultigridParameters> multigrid = {}; ///< absent: those of SolverOptions
+  std::optional<MultigridParameters> multigrid = {};                     ///< absent: those of SolverOptions
 };
 
 /// Blocks whose kernels are text, shape (field).

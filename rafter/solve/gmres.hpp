@@ -20,10 +20,11 @@ struct GmresParameters {
 
 /// Solves A x = b by restarted GMRES (Saad and Schultz 1986, doi:10.1137/0907058) with twice-iterated classical
 /// Gram-Schmidt, for any regular operator. `x` holds the initial guess and receives the solution; b = 0 gives x = 0 at
-/// once. A preconditioner that changes from one application to the next (Preconditioner::is_variable) or rounds to floats
-/// (is_single) makes it flexible GMRES (make_flexible_steps), the former on the right side alone. Convergence is confirmed
-/// with the residual recomputed from x. Numerical failures are reported in the result, not thrown. Throws InputError for
-/// restart < 1, for control.norm other than Norm::residual, and on the left side for a preconditioner that changes.
+/// once. A preconditioner that changes from one application to the next (Preconditioner::is_variable) or rounds to
+/// floats (is_single) makes it flexible GMRES (make_flexible_steps), the former on the right side alone. Convergence is
+/// confirmed with the residual recomputed from x. Numerical failures are reported in the result, not thrown. Throws
+/// InputError for restart < 1, for control.norm other than Norm::residual, and on the left side for a preconditioner
+/// that changes.
 Result gmres(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
              const GmresParameters& parameters = {});
 

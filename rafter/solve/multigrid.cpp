@@ -180,8 +180,8 @@ std::string Multigrid::description() const {
       "{}-cycle of {} level{}{} ({}); smoother: Chebyshev-Jacobi of degree {}, {} step{} before and after; "
       "coarsest level: {}",
       name(parameters_.cycle), levels_.size(), levels_.size() == 1 ? "" : "s",
-      is_single() ? " in single precision" : "", base::join(levels, "; "),
-      parameters_.smoother.degree, parameters_.smoothing_steps, parameters_.smoothing_steps == 1 ? "" : "s", coarse);
+      is_single() ? " in single precision" : "", base::join(levels, "; "), parameters_.smoother.degree,
+      parameters_.smoothing_steps, parameters_.smoothing_steps == 1 ? "" : "s", coarse);
 }
 
 } // namespace rafter::solvers

@@ -77,7 +77,7 @@ struct MultigridParameters {
 
 /// A level of Multigrid.
 struct MultigridLevel {
-  std::shared_ptr<const op::LinearOperator> A;      ///< symmetric, as a rule positive (semi-)definite
+  std::shared_ptr<const op::LinearOperator> A; ///< symmetric, as a rule positive (semi-)definite
   /// From this level to the next, on vectors of the precision that the next one's operator takes; null: it is the
   /// finest.
   std::shared_ptr<const op::Transfer> to_finer;

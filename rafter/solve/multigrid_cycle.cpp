@@ -34,9 +34,7 @@ public:
     narrowed(x, y);
   }
   /// Undoes the last scaling.
-  void widen_and_scale_back(const op::SingleVector& x, Vector& y) const {
-    runner_.run("widen", {1 / scale_}, {x, y});
-  }
+  void widen_and_scale_back(const op::SingleVector& x, Vector& y) const { runner_.run("widen", {1 / scale_}, {x, y}); }
 
 private:
   /// Exponent up to which the mean may be away from 1: the scale of the last vector serves many that follow.
@@ -174,7 +172,7 @@ private:
   const MultigridParameters& parameters_;
   const std::unique_ptr<const Preconditioner>& coarse_;
   Conversion coarse_conversion_, finest_conversion_;
-  std::vector<Work> work_;                         ///< shape (level)
+  std::vector<Work> work_;                        ///< shape (level)
   mutable Vector coarse_right_, coarse_solution_; ///< of floats: those of the coarse solver
 };
 

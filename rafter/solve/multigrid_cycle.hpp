@@ -27,9 +27,9 @@ public:
   virtual bool is_single() const = 0; ///< says whether vectors hold floats
 };
 
-/// Makes the cycles on levels from coarse to fine, at least one, which outlive them, as `coarse` does, the solver of the
-/// coarsest level. Vectors hold floats where the operators of all levels but the coarsest do, of which there is one at
-/// least (LinearOperator::is_single). Throws the errors of ChebyshevIteration with the name of the level.
+/// Makes the cycles on levels from coarse to fine, at least one, which outlive them, as `coarse` does, the solver of
+/// the coarsest level. Vectors hold floats where the operators of all levels but the coarsest do, of which there is one
+/// at least (LinearOperator::is_single). Throws the errors of ChebyshevIteration with the name of the level.
 std::unique_ptr<MultigridCycle> make_multigrid_cycle(std::span<const MultigridLevel> levels,
                                                      const MultigridParameters& parameters,
                                                      const std::unique_ptr<const Preconditioner>& coarse);

@@ -49,8 +49,8 @@ schedule::Plan plan_usual(kernel::FactorStorage factors, int cells_per_batch, in
 
 schedule::Plan plan_transfer(int cells_per_batch, int register_width, const schedule::Target& target,
                              std::span<const std::string> flag_sets, schedule::Precision precision) {
-  const bool is_double = precision == schedule::Precision::double_precision;
-  const auto of_numbers = is_double ? schedule::Plan() : schedule::in_single(schedule::Plan());
+  auto of_numbers = schedule::usual_plan(target);
+  if (precision == schedule::Precision::single_precision) of_numbers = schedule::in_single(of_numbers);
   auto result = plan_usual(schedule::Plan().factors, cells_per_batch, register_width, target, of_numbers);
   // The texts of cells with children are long, and what -O3 does to their loops takes several times as long to compile.
   if (std::ranges::find(flag_sets, "O2") != flag_sets.end()) result.flags = "O2";

@@ -119,8 +119,7 @@ TEST_P(LanesOnOpenCl, ComputeWhatTheInterpreterDoes) {
 
 const Case lane_cases[] = {
     {"whole_vectors", "1 1 1 2", "(store y (iadd (imul group 4) lane) (load x (iadd (imul group 4) lane)))"},
-    {"vectors_anywhere", "1 1 1 2",
-     "(add y (iadd (iadd (imul group 4) 1) lane) (load x (iadd (iadd group 3) lane)))"},
+    {"vectors_anywhere", "1 1 1 2", "(add y (iadd (iadd (imul group 4) 1) lane) (load x (iadd (iadd group 3) lane)))"},
     {"gathers", "1 1 1 2",
      "(ilet p (iload s (iadd (imul group 4) lane))) (store y (iadd (imul group 4) lane) (mul (load x @p)"
      " (load x by_lane (iadd @p 2))))"},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kernels whose items hold a cell each, or as many as they have lanes, give the results of the host, on every shape, for
-// all ways to add, and have no races: the interpreter looks for them.
+// Kernels whose items hold a cell each, or as many as they have lanes, give the results of the host, on every shape,
+// for all ways to add, and have no races: the interpreter looks for them.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
