@@ -198,16 +198,9 @@ double expected_unknowns(const io::Problem& problem, const std::optional<mesh::M
   return count(cubes, read->tdim);
 }
 
-/// Along which axes a box is halved for multigrid: short edges alone where levels begin with such steps.
-mesh::BoxCoarsening box_coarsening(const io::Problem& problem) {
-  const bool has_steps = std::ranges::find(problem.coarsening.steps, op::CoarseningStep::s) !=
-                         problem.coarsening.steps.end();
-  return has_steps ? mesh::BoxCoarsening::short_edges : mesh::BoxCoarsening::all_axes;
-}
-
 /// Says whether the box of a problem is made of a coarser one (mesh::box_generations).
 bool is_coarsened(const io::Problem& problem) {
-  return problem.mesh.box && mesh::has_coarser_box(*problem.mesh.box, box_coarsening(problem));
+  return problem.mesh.box && mesh::has_coarser_box(*problem.mesh.box, problem.box_coarsening);
 }
 
 /// Says whether a problem that names no preconditioner takes multigrid: where conjugate gradients are expected to run
@@ -254,7 +247,7 @@ mesh::Generations make_meshes(io::Problem& problem) {
   }
   mesh::Generations result;
   if (source.box) {
-    result = mesh::box_generations(*source.box, source.refine, box_coarsening(problem));
+    result = mesh::box_generations(*source.box, source.refine, problem.box_coarsening);
   } else {
     auto coarsest = std::make_shared<const mesh::Mesh>(std::move(*read));
     if (source.refine > 0) {

@@ -26,23 +26,22 @@ std::string read_word(const TableReader& table, const char* key, const std::vect
   return text;
 }
 
-/// Reads "s,p,h", whose steps are made as often as possible, or a list such as ["h", "p", "p"] of single ones.
+/// Reads "p,h", whose steps are made as often as possible, or a list such as ["h", "p", "p"] of single ones.
 void read_coarsening(const TableReader& table, op::Coarsening& coarsening) {
   const Value* value = table.find("coarsening");
   if (value == nullptr) return;
   const auto path = table.path("coarsening");
   coarsening.repeats_steps = value->kind == Value::Kind::string;
   std::vector<std::string> words;
-  const std::string accepted =
-      "\"s,p,h\", \"p,h\", \"h,p\", \"p\", \"h\", or a list of steps \"s\", \"p\" and \"h\"";
+  const std::string accepted = "\"p,h\", \"h,p\", \"p\", \"h\", or a list of steps \"p\" and \"h\"";
   if (value->kind == Value::Kind::string) {
-    constexpr std::array<std::string_view, 5> known{"s,p,h", "p,h", "h,p", "p", "h"};
+    constexpr std::array<std::string_view, 4> known{"p,h", "h,p", "p", "h"};
     if (std::ranges::find(known, value->text) == known.end()) refuse_value(*value, path, accepted);
     words.push_back(value->text);
   } else if (value->kind == Value::Kind::array && !value->items.empty()) {
     for (const auto& item : value->items) {
       words.push_back(read_string(item, path));
-      if (words.back() != "s" && words.back() != "p" && words.back() != "h") refuse_value(item, path, accepted);
+      if (words.back() != "p" && words.back() != "h") refuse_value(item, path, accepted);
     }
   } else
     refuse_value(*value, path, accepted);
@@ -133,11 +132,12 @@ void read_coarse_iterations(const TableReader& table, solvers::MultigridParamete
 } // namespace
 
 void read_multigrid(const TableReader& table, Problem& problem) {
-  table.accept_only(std::vector<std::string>{"coarsening", "degrees", "smoother", "smoother_degree", "pre", "post",
-                                             "cycle", "precision", "coarse", "coarse_rtol", "coarse_iterations",
-                                             "start", "amg", "boomeramg"});
+  table.accept_only(std::vector<std::string>{"coarsening", "semicoarsening", "degrees", "smoother", "smoother_degree",
+                                             "pre", "post", "cycle", "precision", "coarse", "coarse_rtol",
+                                             "coarse_iterations", "start", "amg", "boomeramg"});
   auto& parameters = problem.solver.multigrid;
   read_coarsening(table, problem.coarsening);
+  if (!table.boolean("semicoarsening").value_or(true)) problem.box_coarsening = mesh::BoxCoarsening::all_axes;
   read_degrees(table, problem.max_degree(), problem.coarsening);
   read_word(table, "smoother", {"chebyshev"}, {"line"});
   if (read_word(table, "precision", {"double", "single"}) == "single")

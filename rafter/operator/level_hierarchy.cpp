@@ -168,12 +168,10 @@ GeneratedLevel generate_level(const HierarchySpecification& specification, Level
 
 std::vector<CoarseningStep> parse_coarsening_steps(const std::string& text) {
   std::vector<CoarseningStep> result;
-  using enum CoarseningStep;
   for (const auto& word : base::split(text, ',')) {
-    if (word != "s" && word != "p" && word != "h")
-      throw base::InputError(
-          fmt::format("coarsening \"{}\"; accepted: \"s,p,h\", \"p,h\", \"h,p\", \"p\", \"h\"", text));
-    result.push_back(word == "s" ? s : word == "p" ? p : h);
+    if (word != "p" && word != "h")
+      throw base::InputError(fmt::format("coarsening \"{}\"; accepted: \"p,h\", \"h,p\", \"p\", \"h\"", text));
+    result.push_back(word == "p" ? CoarseningStep::p : CoarseningStep::h);
   }
   return result;
 }
@@ -186,18 +184,18 @@ std::vector<LevelPlace> coarser_places(const LevelPlace& finest, const Coarsenin
   require_descending(coarsening.degrees);
   std::vector<LevelPlace> result;
   auto place = finest;
+  if (coarsening.repeats_steps && std::ranges::find(coarsening.steps, CoarseningStep::h) != coarsening.steps.end())
+    for (; is_partial(place.generation); result.push_back(place)) --place.generation;
   for (const auto step : coarsening.steps) do {
       auto next = place;
       if (step == CoarseningStep::p)
         next.degrees = lowered(place.degrees, coarsening);
-      else if (step == CoarseningStep::s ? is_partial(place.generation) : place.generation > 0)
+      else if (place.generation > 0)
         --next.generation;
       if (next == place && !coarsening.repeats_steps)
         throw base::InputError(
             step == CoarseningStep::p
                 ? "multigrid: a step p of the list finds degree 1 alone, or no lower degree in `degrees`"
-            : step == CoarseningStep::s
-                ? "multigrid: a step s of the list finds no mesh that is coarser along some axes alone"
                 : "multigrid: a step h of the list finds no coarser mesh");
       if (next == place) break;
       result.push_back(place = std::move(next));

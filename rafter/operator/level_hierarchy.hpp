@@ -18,17 +18,17 @@ namespace rafter::op {
 
 /// A way from a level to the next coarser one.
 enum class CoarseningStep : std::uint8_t {
-  s, ///< the same degrees on the mesh of the generation before, if it was refined along some axes alone
   p, ///< lower degrees on the same mesh
   h  ///< the same degrees on the mesh of the generation before
 };
 
 /// Says which levels there are below the finest.
 struct Coarsening {
-  /// From the finest level on. Smoothers that know the diagonal alone leave errors along the long edges of stretched
-  /// cells, which lower degrees do not hold: cells lose their stretch first.
-  std::vector<CoarseningStep> steps{CoarseningStep::s, CoarseningStep::p, CoarseningStep::h};
-  bool repeats_steps = true; ///< each step is made until there is no more of its kind; false: once
+  std::vector<CoarseningStep> steps{CoarseningStep::p, CoarseningStep::h}; ///< from the finest level on
+  /// Each step is made until there is no more of its kind; false: once. Repeated steps h are first made, before all
+  /// others, as long as meshes were refined along some axes alone: smoothers that know no more than the diagonal leave
+  /// errors that vary along the long edges of stretched cells, and lower degrees would not hold them.
+  bool repeats_steps = true;
   /// Highest degrees of the fields after the p-steps, descending; fields of lower degree keep their distance, down to
   /// degree 1. Empty: every degree is halved and rounded down, to 1 at least, or lowered by `largest_step`.
   std::vector<int> degrees;
@@ -39,7 +39,7 @@ struct Coarsening {
   std::int64_t enough_unknowns = 500;
 };
 
-/// Reads steps from a text such as "s,p,h". Throws InputError that names what is accepted.
+/// Reads steps from a text such as "p,h". Throws InputError that names what is accepted.
 std::vector<CoarseningStep> parse_coarsening_steps(const std::string& text);
 
 /// Says where a level is.
