@@ -29,7 +29,8 @@ Axes short_axes(const BoxOptions& box) {
     return all;
   std::vector<double> lengths;
   for (std::size_t d = 0; d < dim; ++d) lengths.push_back(size[d] / box.cells[d]);
-  if (dim == 3 && box.shape == element::name(element::Shape::prism)) lengths[0] = lengths[1] = std::min(lengths[0], lengths[1]);
+  if (dim == 3 && box.shape == element::name(element::Shape::prism))
+    lengths[0] = lengths[1] = std::min(lengths[0], lengths[1]);
   // Twice as long, up to rounding, is long.
   const double longest = 2 * (1 - 1e-9) * *std::ranges::min_element(lengths);
   Axes result{0};

@@ -19,8 +19,9 @@ struct Axes {
 
 /// How a cell is divided.
 struct Halving {
-  Axes axes{};      ///< along which it is halved
-  int diagonal = 0; ///< the inner diagonal of a tetrahedron: 0, 1, 2 go through the centres of edges 01-23, 02-13, 03-12
+  Axes axes{}; ///< along which it is halved
+  int diagonal =
+      0; ///< the inner diagonal of a tetrahedron: 0, 1, 2 go through the centres of edges 01-23, 02-13, 03-12
   auto operator<=>(const Halving&) const = default;
 };
 
@@ -49,9 +50,9 @@ struct Subdivision {
 };
 
 /// The division of a cell: copies at its vertices, half as long along the axes that are halved, and the cells that
-/// remain between them. These are one triangle; four tetrahedra around one of the three inner diagonals; a prism between
-/// others, on each of their layers; or, in a pyramid, one upside-down pyramid and four tetrahedra. Throws InternalError
-/// for axes that can_be_halved() refuses.
+/// remain between them. These are one triangle; four tetrahedra around one of the three inner diagonals; a prism
+/// between others, on each of their layers; or, in a pyramid, one upside-down pyramid and four tetrahedra. Throws
+/// InternalError for axes that can_be_halved() refuses.
 const Subdivision& subdivision(element::Shape shape, Halving halving = {});
 
 /// Children of a facet of a cell that is halved along some axes; their vertices are indices into

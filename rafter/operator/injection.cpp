@@ -176,7 +176,8 @@ private:
   Injection& result_;
   const space::FunctionSpace &fine_, &coarse_;
   const mesh::Refinement* refinement_;
-  std::map<std::pair<std::int32_t, mesh::Halving>, std::int32_t> numbers_; ///< numbers of kinds, keyed by group, halving
+  std::map<std::pair<std::int32_t, mesh::Halving>, std::int32_t>
+      numbers_;                ///< numbers of kinds, keyed by group, halving
   std::vector<bool> is_taken_; ///< shape (entry of the coarse space)
   std::vector<std::int32_t> entries_;
 };

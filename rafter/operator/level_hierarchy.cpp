@@ -214,7 +214,10 @@ std::vector<GeneratedLevel> generate_levels(const HierarchySpecification& specif
   std::vector<GeneratedLevel> result;
   std::int64_t num_unknowns = specification.system.num_unknowns();
   auto places = coarser_places(finest, chosen(specification.coarsening, *meshes.finest()), meshes.refinements);
-  const auto are_enough = [&] { return num_unknowns <= specification.coarsening.enough_unknowns; };
+  bool is_still_stretched = false; // there is no coarser mesh, and lower degrees alone help little
+  const auto are_enough = [&] {
+    return num_unknowns <= (is_still_stretched ? 10 : 1) * specification.coarsening.enough_unknowns;
+  };
   for (auto& place : places) {
     if (are_enough()) break;
     const auto& mesh = meshes.meshes[place.generation];
@@ -223,6 +226,7 @@ std::vector<GeneratedLevel> generate_levels(const HierarchySpecification& specif
           mesh, space::DiscretisationOptions{.degree = highest(place.degrees)});
     auto system = system_like(specification.system, discretisation, place.degrees);
     num_unknowns = system.num_unknowns();
+    is_still_stretched = place.generation == 0 && meshes.meshes.size() > 1 && meshes.refinements[0].is_partial();
     auto spaces = data.on(discretisation, highest(place.degrees));
     const bool is_coarsest = are_enough() || &place == &places.back();
     result.push_back(

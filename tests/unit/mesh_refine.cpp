@@ -109,10 +109,10 @@ TEST(subdivision, children_of_facets_lie_on_them_and_fill_them) {
           for (int g = 0; g < element::num_facets(child.shape); ++g) {
             const auto of_child = element::entity_vertices(child.shape, dim - 1, g);
             const auto lies_on_facet = [&](int v) {
-              const auto& centre = split.vertices[static_cast<std::size_t>(child.vertices[static_cast<std::size_t>(v)])];
-              return std::ranges::all_of(
-                  element::entity_vertices(shape, centre.dim, centre.entity),
-                  [&](int w) { return std::ranges::find(vertices, w) != vertices.end(); });
+              const auto& centre =
+                  split.vertices[static_cast<std::size_t>(child.vertices[static_cast<std::size_t>(v)])];
+              return std::ranges::all_of(element::entity_vertices(shape, centre.dim, centre.entity),
+                                         [&](int w) { return std::ranges::find(vertices, w) != vertices.end(); });
             };
             if (!std::ranges::all_of(of_child, lies_on_facet)) continue;
             ++found;
@@ -299,7 +299,8 @@ TEST(refined, along_some_axes_refuses_what_does_not_fit) {
   auto turned = mesh::make_box({.cells = {2, 1}, .shape = "quadrilateral"});
   auto& vertices = turned.groups[0].vertices;
   const std::vector<std::int32_t> second(vertices.begin() + 4, vertices.end());
-  for (std::size_t v = 0; v < 4; ++v) vertices[4 + v] = turned.groups[0].nodes[4 + v] = second[std::array{1, 3, 0, 2}[v]];
+  for (std::size_t v = 0; v < 4; ++v)
+    vertices[4 + v] = turned.groups[0].nodes[4 + v] = second[std::array{1, 3, 0, 2}[v]];
   EXPECT_EQ(message(turned, {}), "");
   EXPECT_NE(message(turned, {1}).find("refined along different axes"), std::string::npos);
 }

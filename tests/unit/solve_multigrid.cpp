@@ -105,6 +105,17 @@ TEST(levels, end_where_few_unknowns_are_left) {
             1u);
 }
 
+TEST(levels, end_with_more_unknowns_where_cells_are_still_stretched) {
+  const auto meshes = mesh::box_generations({.cells = {8, 2}, .size = {100, 1}, .shape = "quadrilateral"});
+  ASSERT_EQ(meshes.meshes[0]->num_cells(), 8); // in one row, with 33 x 5 nodes
+  for (const auto& [enough, degree] : {std::pair{17, 4}, {16, 2}}) {
+    auto coarsening = all_the_way("p,h");
+    coarsening.enough_unknowns = enough;
+    const LevelledProblem problem(meshes, {.degree = 4, .coarsening = coarsening});
+    EXPECT_EQ(problem.levels().front().place, (op::LevelPlace{0, {degree}})) << enough;
+  }
+}
+
 TEST(multigrid, is_symmetric_and_positive) {
   for (const auto& [shape, degree] : {std::pair{"triangle", 3}, {"mixed", 2}})
     for (const auto* steps : {"p,h", "h,p"}) {
@@ -138,10 +149,12 @@ TEST(multigrid, needs_few_iterations_on_every_shape) {
 
 TEST(multigrid, needs_few_iterations_on_stretched_cells) {
   const std::vector<double> needles{100, 1, 1}, plates{100, 100, 1};
-  for (const auto& [shape, size, degree] :
-       {std::tuple{"quadrilateral", std::vector<double>{100, 1}, 4}, {"quadrilateral", std::vector<double>{1, 100}, 1},
-        {"hexahedron", needles, 2}, {"hexahedron", plates, 2}, {"prism", plates, 2},
-        {"prism", std::vector<double>{1, 1, 100}, 1}}) {
+  for (const auto& [shape, size, degree] : {std::tuple{"quadrilateral", std::vector<double>{100, 1}, 4},
+                                            {"quadrilateral", std::vector<double>{1, 100}, 1},
+                                            {"hexahedron", needles, 2},
+                                            {"hexahedron", plates, 2},
+                                            {"prism", plates, 2},
+                                            {"prism", std::vector<double>{1, 1, 100}, 2}}) {
     const auto iterations = [&](mesh::BoxCoarsening coarsening) {
       mesh::BoxOptions box{.cells = {16, 16}, .size = size, .shape = shape};
       if (size.size() == 3) box.cells = {8, 8, 8};
