@@ -50,8 +50,9 @@ std::string lane_gather_macros(const Spelling& spelling, int lanes, Type type) {
          gather_macro(spelling, name + "_of", names.vector, lanes, false);
 }
 
-/// Text of the macro that moves runs as `move` says. The vectors of the work array are r0, r1, ...: one for each number
-/// of a run.
+/// Text of the macro that moves runs as `move` says. The vectors of the work array are r0_, r1_, ...: one for each
+/// number of a run. Names of programs have no underscore at their end, so that arguments of the macro mean what they
+/// say.
 class RunMacro {
 public:
   RunMacro(const Spelling& spelling, const RunMove& move)
@@ -59,7 +60,7 @@ public:
 
   std::string text() const {
     std::string body;
-    for (int k = 0; k < move_.width; ++k) body += fmt::format(" {} r{} = {};", work_.vector, k, loaded(k));
+    for (int k = 0; k < move_.width; ++k) body += fmt::format(" {} r{}_ = {};", work_.vector, k, loaded(k));
     for (int distance = 1; distance < move_.width; distance *= 2)
       for (int k = 0; k < move_.width; ++k)
         if ((k & distance) == 0) body += exchange(distance, k, k + distance);
@@ -67,7 +68,7 @@ public:
       for (int l = 0; l < move_.vector_width; ++l)
         body += fmt::format(" {};", vectors_.add_run(move_.width, place(l), part_of_lane(l)));
     else
-      for (int k = 0; k < move_.width; ++k) body += fmt::format(" {} = r{};", entry(k), k);
+      for (int k = 0; k < move_.width; ++k) body += fmt::format(" {} = r{}_;", entry(k), k);
     return fmt::format("#define {}(w, n, x, s, o) {{{} }}\n", name(move_), body);
   }
 
@@ -88,20 +89,20 @@ private:
     const auto number = [&](bool is_second, int l) {
       const bool is_odd = (l & distance) != 0;
       const int shift = is_second == is_odd ? 0 : is_second ? distance : -distance;
-      return vectors_.element(fmt::format("r{}", is_odd ? b : a), l + shift);
+      return vectors_.element(fmt::format("r{}_", is_odd ? b : a), l + shift);
     };
     const auto all = [&](bool is_second) {
       return vectors_.of_numbers(work_.vector,
                                  of_lanes(move_.vector_width, [&](int l) { return number(is_second, l); }));
     };
-    return fmt::format(" {{ const {} t_ = {}; r{} = {}; r{} = t_; }}", work_.vector, all(false), b, all(true), a);
+    return fmt::format(" {{ const {} t_ = {}; r{}_ = {}; r{}_ = t_; }}", work_.vector, all(false), b, all(true), a);
   }
   /// The numbers that a lane adds, which after the exchanges stand side by side.
   std::string part_of_lane(int lane) const {
     const int first = lane / move_.width * move_.width;
     Numbers numbers;
     for (int k = 0; k < move_.width; ++k)
-      numbers.push_back(vectors_.element(fmt::format("r{}", lane % move_.width), first + k));
+      numbers.push_back(vectors_.element(fmt::format("r{}_", lane % move_.width), first + k));
     return vectors_.of_numbers(fmt::format("{}{}", spelling_.names(move_.vector).scalar, move_.width), numbers);
   }
 

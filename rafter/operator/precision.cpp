@@ -66,6 +66,7 @@ double precision_error(const std::shared_ptr<const GeneratedForm>& built, const 
 
 double require_precision(double error, const std::string& single_keys) {
   if (error <= max_precision_error) return error; // written so that NaN is not accepted
+  const bool is_level = single_keys.empty();
   auto keys = base::split(single_keys, ' ');
   for (auto& key : keys) key = key.substr(0, key.find('=')) + "=double";
   const std::string found = std::isfinite(error)
@@ -73,7 +74,10 @@ double require_precision(double error, const std::string& single_keys) {
                                               error, max_precision_error)
                                 : "gives numbers that are not finite, floats end at 3.4e38";
   throw base::InputError(
-      fmt::format("plan: with {} the operator {}; use {}", single_keys, found, base::join(keys, " ")));
+      is_level ? fmt::format("multigrid: in single precision the operator of a level {}; use "
+                             "precision = \"double\"",
+                             found)
+               : fmt::format("plan: with {} the operator {}; use {}", single_keys, found, base::join(keys, " ")));
 }
 
 } // namespace rafter::op

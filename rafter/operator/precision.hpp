@@ -16,7 +16,8 @@ inline constexpr double max_precision_error = 64 * 0x1p-24;
 double precision_error(const std::shared_ptr<const GeneratedForm>& built, const FormKernels& kernels);
 
 /// Returns the error when it is accepted, else throws InputError. `single_keys` holds the keys of the plan that the
-/// message names, as in "compute=float".
+/// message names, as in "compute=float"; "": no plan asks for floats, but levels of multigrid do
+/// (KernelOptions::precision).
 double require_precision(double error, const std::string& single_keys);
 
 } // namespace rafter::op

@@ -26,10 +26,9 @@ Plan for_items(Plan plan) {
 int items_of_batch(const Context& context) { return context.has_items() ? context.input.cells_per_batch : 1; }
 
 /// `of_batch` for so many batches from `first` on, one after the other.
-NodePtr in_turn(const Context& context, const NodePtr& first, NodePtr count, Statements of_batch) {
-  Statements body{ilet(context.batch()->name, iadd(first, variable("number")))};
-  body.push_back(block(std::move(of_batch)));
-  return loop("number", std::move(count), block(std::move(body)));
+NodePtr in_turn(const NodePtr& first, NodePtr count, NodePtr of_batch) {
+  return loop("number", std::move(count),
+              block({ilet("own_batch", iadd(first, variable("number"))), std::move(of_batch)}));
 }
 
 /// The batches of a group side by side. The last group of a run may have fewer.
@@ -47,8 +46,7 @@ LoopProgram with_batches_in_items(Context& context, Statements of_batch) {
 LoopProgram with_batches_in_turn(Context& context, Statements of_batch) {
   constexpr int batches = 16;
   context.result.launch = {.items = {items_of_batch(context), 1, 1}, .batches = batches};
-  const NodePtr first = variable("batch"), rest = iadd(isub(variable("last_batch"), first), integer(1));
-  context.result.body = block({in_turn(context, first, imin(rest, integer(batches)), std::move(of_batch))});
+  context.result.body = one_by_one(block(std::move(of_batch)), batches);
   return std::move(context.result);
 }
 
@@ -60,7 +58,7 @@ LoopProgram with_chunks(Context& context, Statements of_batch) {
   const NodePtr place = variable("batch"), first = variable("first");
   NodePtr count = isub(iload(bounds, iadd(place, integer(1))), first);
   context.result.body =
-      block({ilet("first", iload(bounds, place)), in_turn(context, first, std::move(count), std::move(of_batch))});
+      block({ilet("first", iload(bounds, place)), in_turn(first, std::move(count), block(std::move(of_batch)))});
   return std::move(context.result);
 }
 
@@ -70,6 +68,11 @@ bool adds_to_vectors(const kernel::TensorProgram& program) {
 }
 
 } // namespace
+
+NodePtr one_by_one(NodePtr of_batch, int most) {
+  const NodePtr first = variable("batch"), rest = iadd(isub(variable("last_batch"), first), integer(1));
+  return block({in_turn(first, imin(rest, integer(most)), std::move(of_batch))});
+}
 
 NodePtr side_by_side(NodePtr of_batch) {
   const NodePtr is_there = ilt(variable("own_batch"), iadd(variable("last_batch"), integer(1)));

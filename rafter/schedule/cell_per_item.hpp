@@ -21,5 +21,7 @@ LoopProgram lower_cell_per_item(const LoweringInput& input, const Plan& plan);
 /// The body of a program whose groups take `batches` batches at the same time, one for each number of an item along the
 /// second axis: `of_batch`, in which the batch is variable("own_batch"), for those that the run has.
 NodePtr side_by_side(NodePtr of_batch);
+/// The body of a program whose groups take `most` batches at most, one after the other.
+NodePtr one_by_one(NodePtr of_batch, int most);
 
 } // namespace rafter::schedule

@@ -20,8 +20,9 @@ struct Names {
 class Lowering {
 public:
   Lowering(int block_size, const Plan& plan, const Target& target)
-      : size_(block_size), height_(slice_height(plan)), gathers_by_lane_(plan.gathers_by_lane && target.has_lanes),
-        has_lanes_(target.has_lanes), items_in_step_(target.items_in_step) {
+      : size_(block_size), height_(slice_height(plan)), has_lanes_(target.has_lanes || target.lanes_of_item > 1),
+        gathers_by_lane_(plan.gathers_by_lane && has_lanes_), is_of_host_(target.has_lanes),
+        items_in_step_(target.items_in_step) {
     program_.name = "matrix_product";
     program_.vector_width = has_lanes_ ? height_ : 1;
     entry_type_ = plan.storage == Precision::single_precision ? Type::real32 : Type::real;
@@ -48,7 +49,11 @@ public:
     body.push_back(loop("k", variable("length"), products()));
     body.push_back(branch(iload(names_.mode, integer(0)), block({write(true)}), block({overwrite()})));
     program_.body = block(std::move(body));
-    if (!has_lanes_) {
+    if (!is_of_host_ && has_lanes_) {
+      constexpr int slices = 64; // enough that the begin of a group does not show beside them
+      program_.launch = {.items = {1, 1, 1}, .batches = slices};
+      program_.body = one_by_one(program_.body, slices);
+    } else if (!has_lanes_) {
       const int slices = std::max(1, items_in_step_ / height_);
       program_.launch = {.items = {height_, slices, 1}, .batches = slices};
       program_.body = side_by_side(program_.body);
@@ -66,7 +71,7 @@ private:
     program_.buffers.push_back(buffer);
     return buffer.name;
   }
-  NodePtr slice() const { return variable(has_lanes_ ? "batch" : "own_batch"); }
+  NodePtr slice() const { return variable(is_of_host_ ? "batch" : "own_batch"); }
   NodePtr row_of_slice() const { return has_lanes_ ? lane() : item(0); }
   NodePtr at_row(NodePtr number) const { return iadd(imul(std::move(number), integer(height_)), row_of_slice()); }
   NodePtr sum_entry(int row) const {
@@ -109,7 +114,7 @@ private:
   /// Rows that follow each other are stored as one vector.
   NodePtr overwrite() const {
     if (size_ > 1 || !has_lanes_) return write(false);
-    const auto first = imul(variable("batch"), integer(height_));
+    const auto first = imul(slice(), integer(height_));
     const auto first_row = iload(names_.rows, first), last_row = iload(names_.rows, iadd(first, integer(height_ - 1)));
     return branch(ieq(isub(last_row, first_row), integer(height_ - 1)),
                   block({ilet("first_row", first_row), store(names_.y, iadd(variable("first_row"), lane()),
@@ -118,7 +123,7 @@ private:
   }
 
   int size_, height_;
-  bool gathers_by_lane_, has_lanes_;
+  bool has_lanes_, gathers_by_lane_, is_of_host_;
   int items_in_step_;
   Type entry_type_ = Type::real, vector_type_ = Type::real;
   LoopProgram program_;

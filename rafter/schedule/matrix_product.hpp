@@ -24,8 +24,9 @@ int slice_height(const Plan& plan);
 ///   rows_0            shape (slice, lane): block rows, ascending in a slice; the first one again behind the last row
 ///   columns_0         shape (start, lane): block columns; any valid one in padding
 ///   entries_0         shape (start, row of the block, column of the block, lane); 0 in padding
-/// `plan` gives the vector width, the precision of the entries and how x is gathered. On targets without lanes the rows
-/// of a slice stand in the items of a group, which takes several slices.
+/// `plan` gives the vector width, the precision of the entries and how x is gathered. On devices with groups the rows
+/// of a slice stand in the lanes of an item, or in the items of a group where an item has no lanes; a group takes
+/// several slices.
 LoopProgram matrix_product(int block, const Plan& plan, const Target& target = {});
 
 } // namespace rafter::schedule

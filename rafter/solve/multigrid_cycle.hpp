@@ -10,9 +10,12 @@
 
 namespace rafter::solvers {
 
-/// Does something with the smoother or the solver of a level, whose errors get the name of the level.
+/// Does something with the smoother or the solver of a level, whose errors get the name of the level and its precision,
+/// because coefficients may leave the range of floats.
 template <class Operation> auto on_level(const MultigridLevel& level, const Operation& operation) {
-  return base::with_context(fmt::format("multigrid{}{}", level.name.empty() ? "" : ", ", level.name), operation);
+  const char* of_floats = level.A->is_single() ? " in single precision (precision = \"double\" holds more)" : "";
+  return base::with_context(fmt::format("multigrid{}{}{}", level.name.empty() ? "" : ", ", level.name, of_floats),
+                            operation);
 }
 
 /// The cycles of Multigrid, with the smoothers and the vectors that they need. Vectors of all levels hold doubles, or

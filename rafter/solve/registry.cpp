@@ -127,8 +127,7 @@ std::shared_ptr<const Preconditioner> make_block(const LinearOperator& A, const 
 constexpr std::array<std::string_view, 1> block_keys{"blocks"};
 constexpr std::array<std::string_view, 2> multigrid_keys{"multigrid", "fused"};
 /// Keys of the table multigrid that algebraic multigrid reads, too.
-constexpr std::array<std::string_view, 7> amg_keys{"smoother", "smoother_degree", "pre", "post", "precision",
-                                                   "amg",      "boomeramg"};
+constexpr std::array<std::string_view, 6> amg_keys{"smoother", "smoother_degree", "pre", "post", "amg", "boomeramg"};
 constexpr std::array<std::string_view, 2> cg_keys{"preconditioner", "fused"}, chebyshev_keys{"chebyshev", "fused"};
 constexpr std::array<std::string_view, 3> gmres_keys{"preconditioner", "restart", "side"};
 constexpr std::array<std::string_view, 1> minres_keys{"preconditioner"}, bicgstab_keys{"preconditioner"};

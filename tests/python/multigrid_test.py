@@ -45,6 +45,28 @@ class Multigrid(command_test.CommandTest):
                     report, _ = self.solved(beam, "--set", f"fields.u.degree={degree}", "--set", f"mesh.refine={refine}")
                     self.assertLessEqual(report["iterations"], most)
 
+    def test_levels_in_single_precision_take_as_many_iterations_for_the_beam(self):
+        beam = os.path.join(command_test.SOURCE, "examples", "beam-multigrid.toml")
+        for degree, refine in ((1, 3), (2, 2), (4, 1), (8, 0)):
+            with self.subTest(degree=degree, refine=refine):
+                size = ("--set", f"fields.u.degree={degree}", "--set", f"mesh.refine={refine}")
+                in_double, _ = self.solved(beam, *size)
+                in_single, _ = self.solved(beam, *size, "--set", "solver.multigrid.precision=single")
+                self.assertEqual(in_single["iterations"], in_double["iterations"])
+                self.assertIn("in single precision", in_single["preconditioner"])
+                self.assertNotIn("in single precision", in_double["preconditioner"])
+                # Both meet the same tolerance of the energy norm, whose square this is.
+                self.assertAlmostEqual(in_single["functionals"]["energy"] / in_double["functionals"]["energy"], 1, 9)
+
+    def test_levels_in_single_precision_reach_the_tolerances_of_double(self):
+        energies = []
+        for precision in ("double", "single"):
+            text = BOX.replace('"multigrid"', f'"multigrid"\nrtol = 1e-13\nmultigrid.precision = "{precision}"')
+            report, _ = self.solved(self.write(text + '[functionals]\nenergy = "inner(grad(u), grad(u))*dx"\n'))
+            self.assertLessEqual(report["residual"], 1e-13)
+            energies.append(report["functionals"]["energy"])
+        self.assertAlmostEqual(energies[0], energies[1], 12)
+
     def test_the_report_says_what_was_built(self):
         report, text = self.solved(self.write(BOX))
         self.assertTrue(report["preconditioner"].startswith(
@@ -111,6 +133,9 @@ class Multigrid(command_test.CommandTest):
         self.assertEqual(warnings(BOX + table), set())
         amg = BOX.replace('"multigrid"', '"amg"')
         self.assertEqual(warnings(amg + table), {"solver.multigrid.cycle", "solver.multigrid.start"})
+        single = "multigrid = { precision = 'single', smoother_degree = 3 }\n"
+        self.assertEqual(warnings(BOX + single), set())
+        self.assertEqual(warnings(amg + single), {"solver.multigrid.precision"})
         block = BOX.replace('"multigrid"', '"block"\nblocks.u = "multigrid"')
         self.assertEqual(warnings(block + table), {"solver.multigrid.start"})
         self.assertEqual(warnings(block.replace('u = "multigrid"', 'u = "jacobi"') + table), {"solver.multigrid"})

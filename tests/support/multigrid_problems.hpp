@@ -115,6 +115,22 @@ inline Vector random_residual(const op::Operator& A, unsigned seed) {
   return r;
 }
 
+/// Number of iterations for a random load without a mean, of a problem without conditions whose solution has none.
+inline int singular_iterations(const LevelledProblem& problem) {
+  const auto& A = problem.A();
+  const std::vector<solvers::NullSpaceCondition> conditions{
+      {.space = problem.system().spaces[0], .kind = solvers::NullSpaceCondition::Kind::mean, .values = {0.0}}};
+  const auto null_space = solvers::make_null_space(A, conditions, {.planner = planner()});
+  auto options = problem.solver({}, conditions);
+  options.null_space = null_space.null_space();
+  Vector b = random_residual(A, 3), x = A.make_vector();
+  std::ranges::fill(x.host_overwrite(), 0.0);
+  null_space.null_space()->project(b);
+  const auto result = solvers::solve(A, b, x, options);
+  EXPECT_EQ(result.status, solvers::Status::converged) << result.message;
+  return result.iterations;
+}
+
 /// The mesh refined so many times, with all generations.
 inline mesh::Generations refined(mesh::Mesh mesh, int times) {
   return mesh::refined_generations(std::make_shared<const mesh::Mesh>(std::move(mesh)), times);

@@ -89,10 +89,12 @@ TEST_P(CellPerItem, EqualsTheHostWhenOpenClRunsIt) {
   const auto device = std::make_shared<test::TranslatingDevice>();
   expect_equal(scalar, "((1 + x[0]*x[0])*inner(grad(u), grad(v)) + exp(x[0])*u*v)*dx + u*v*ds(1)",
                "mapping=cell_per_item", device);
-  for (const char* scatter : {"atomic", "coloured", "two-pass"})
-    for (const char* keys : {"vector_width=1", "vector_width=8", "vector_width=4 indices=dofs gathers=scalar"})
-      expect_equal(scalar, "sqrt(1 + x[0]*x[0])*inner(grad(u), grad(v))*dx + u*v*ds(1)",
-                   fmt::format("mapping=cell_per_item scatter={} {}", scatter, keys), device);
+  // Drivers compile long: all ways to add with all of these keys are tested by the interpreter.
+  for (const char* keys :
+       {"scatter=coloured vector_width=1", "scatter=coloured vector_width=8",
+        "scatter=atomic vector_width=4 indices=dofs gathers=scalar", "scatter=two-pass vector_width=8"})
+    expect_equal(scalar, "sqrt(1 + x[0]*x[0])*inner(grad(u), grad(v))*dx",
+                 fmt::format("mapping=cell_per_item {}", keys), device);
   const int dim = test::box_dimension(shape);
   test::Problem vector(test::curved_box(shape, 2), 1, dim);
   vector.with("kappa", 0.7);
@@ -195,7 +197,7 @@ TEST(CellPerItemSums, OfLanesByColoursHaveTheBitsOfHostLanes) {
 }
 
 TEST(CellPerItemSums, OfLanesAreAtomicBetweenGroups) {
-  test::Problem problem(test::box("hexahedron", 6), 1, 0); // more batches than a group takes
+  test::Problem problem(test::box("hexahedron", 7), 1, 0); // more batches than a group takes, the last one not full
   const auto form = problem.form("inner(grad(u), grad(v))*dx");
   op::OperatorOptions options = test::planned();
   options.shared_device = std::make_shared<FaultyDevice>(" atomic");
