@@ -2,7 +2,6 @@
 #include <rafter/mesh/generations.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <optional>
 #include <set>

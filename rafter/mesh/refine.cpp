@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 
@@ -176,6 +175,30 @@ std::vector<bool> have_centres(Shape shape, Axes axes, int dim) {
   return result;
 }
 
+/// For each edge, whether its cells are halved along it. Throws InputError where they do not agree.
+std::vector<bool> halved_edges(const Mesh& mesh, Axes axes) {
+  const auto& topology = mesh.topology();
+  enum class Seen : std::uint8_t { nowhere, halved, whole };
+  const auto num_edges = static_cast<std::size_t>(topology.num_edges);
+  std::vector<Seen> seen(num_edges, Seen::nowhere); // edges that stand for those that are identified
+  std::vector<bool> result(num_edges, false);
+  for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
+    const auto is_halved = have_centres(mesh.groups[g].shape, axes, 1);
+    const auto& edges = topology.groups[g].edges;
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+      const bool here = is_halved[i % is_halved.size()];
+      auto& before = seen[static_cast<std::size_t>(topology.representative(1, edges[i]))];
+      if (before == (here ? Seen::whole : Seen::halved))
+        throw base::InputError(fmt::format(
+            "mesh '{}': cells that share an edge are refined along different axes, one along the edge and one not",
+            mesh.source));
+      before = here ? Seen::halved : Seen::whole;
+      result[static_cast<std::size_t>(edges[i])] = here;
+    }
+  }
+  return result;
+}
+
 } // namespace
 
 RefinedVertices::RefinedVertices(const Mesh& mesh, Axes axes) : mesh_(mesh), axes_(axes) {
@@ -195,26 +218,11 @@ RefinedVertices::RefinedVertices(const Mesh& mesh, Axes axes) : mesh_(mesh), axe
 
 /// Gives numbers from `next` on to the centres of edges, in the order of edges; returns the next number.
 std::int64_t RefinedVertices::number_edges(std::int64_t next) {
-  const auto& topology = mesh_.topology();
-  edge_centres_.assign(static_cast<std::size_t>(topology.num_edges), -1);
-  enum class Seen : std::uint8_t { nowhere, halved, whole };
-  std::vector<Seen> seen(edge_centres_.size(), Seen::nowhere); // of the edges that stand for those that are identified
-  for (std::size_t g = 0; g < mesh_.groups.size(); ++g) {
-    const auto is_halved = have_centres(mesh_.groups[g].shape, axes_, 1);
-    const auto& edges = topology.groups[g].edges;
-    for (std::size_t i = 0; i < edges.size(); ++i) {
-      const auto here = is_halved[i % is_halved.size()] ? Seen::halved : Seen::whole;
-      auto& before = seen[static_cast<std::size_t>(topology.representative(1, edges[i]))];
-      if (before != Seen::nowhere && before != here)
-        throw base::InputError(fmt::format("mesh '{}': cells that share an edge are refined along different axes, one "
-                                           "along the edge and one not",
-                                           mesh_.source));
-      before = here;
-      if (here == Seen::halved) edge_centres_[static_cast<std::size_t>(edges[i])] = 0; // numbered below
-    }
-  }
-  for (auto& centre : edge_centres_)
-    if (centre == 0) centre = static_cast<std::int32_t>(next++);
+  const bool halves_all = axes_.has_all(mesh_.tdim);
+  const auto is_halved = halves_all ? std::vector<bool>() : halved_edges(mesh_, axes_);
+  edge_centres_.assign(static_cast<std::size_t>(mesh_.topology().num_edges), -1);
+  for (std::size_t edge = 0; edge < edge_centres_.size(); ++edge)
+    if (halves_all || is_halved[edge]) edge_centres_[edge] = static_cast<std::int32_t>(next++);
   return next;
 }
 
