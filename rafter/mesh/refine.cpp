@@ -163,10 +163,6 @@ void skip_generation(const Mesh& middle, Mesh& fine) {
     }
 }
 
-} // namespace
-
-namespace {
-
 /// For each sub-entity of a dimension, whether refinement puts a vertex in its centre.
 std::vector<bool> have_centres(Shape shape, Axes axes, int dim) {
   std::vector<bool> result(static_cast<std::size_t>(element::num_entities(shape, dim)), false);
