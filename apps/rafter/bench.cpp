@@ -20,6 +20,9 @@ std::vector<std::string> suite_names() {
 } // namespace
 
 int run_bench(const BenchOptions& options) {
+  if (options.suite.empty() && !options.arguments.empty())
+    throw base::InputError(fmt::format("bench: no suite before '{}'; the name of one comes first: {}",
+                                       options.arguments.front(), base::join(suite_names(), ", ")));
   if (options.suite.empty()) {
     for (const auto& suite : bench::suites()) fmt::print("{:<20}{}\n", suite.name, suite.description);
     return exit_done;
@@ -28,8 +31,9 @@ int run_bench(const BenchOptions& options) {
   const auto names = suite_names();
   for (const auto& suite : bench::suites())
     if (suite.name == options.suite) return suite.run(options.arguments);
-  throw base::InputError(fmt::format("bench: unknown suite '{}'{}; available: {}", options.suite,
-                                     base::suggestion(options.suite, names), base::join(names, ", ")));
+  throw base::InputError(fmt::format("bench: unknown suite '{}'{}; available: {}{}", options.suite,
+                                     base::suggestion(options.suite, names), base::join(names, ", "),
+                                     options.arguments.empty() ? "" : " (the name of a suite comes before options)"));
 }
 
 } // namespace rafter::app

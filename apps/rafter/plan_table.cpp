@@ -24,11 +24,10 @@ const std::vector<report::Column>& columns() {
 } // namespace
 
 std::string forecast_text(const op::MatrixForecast& forecast) {
-  return fmt::format("assembled matrix: {}: product {} (kernels {}), set-up {} for {:.0f} products, {:.2g} GiB, {}",
+  return fmt::format("assembled matrix: {}: product {} (kernels {}), set-up {} for {:.0f} products, {:.2g} GB, {}",
                      forecast.pays() ? "taken" : "not taken", report::time_text(forecast.seconds),
                      report::time_text(forecast.kernel_seconds), report::time_text(forecast.setup_seconds),
-                     forecast.num_applications, forecast.bytes / 0x1p30,
-                     forecast.is_measured ? "measured" : "predicted");
+                     forecast.num_applications, 1e-9 * forecast.bytes, forecast.is_measured ? "measured" : "predicted");
 }
 
 std::string plan_line(const op::KernelInfo& info, report::PlanList& plans) {

@@ -69,8 +69,8 @@ void require_mesh_fits(const std::string& what, double num_vertices, std::span<c
   const double memory = available_memory_bytes();
   if (bytes > memory)
     throw base::EnvironmentError(
-        fmt::format("{} would have {:.4g} cells and take about {:.3g} GiB; this machine has {:.3g} GiB", what, count,
-                    bytes / 0x1p30, memory / 0x1p30));
+        fmt::format("{} would have {:.4g} cells and take about {:.3g} GB; this machine has {:.3g} GB", what, count,
+                    1e-9 * bytes, 1e-9 * memory));
 }
 
 } // namespace rafter::mesh

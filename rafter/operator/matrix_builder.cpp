@@ -107,9 +107,9 @@ std::string memory_lack(const GeneratedMatrix& built, const schedule::Plan& plan
   const double bytes = matrix_bytes(built.system, built.coupling, entries, plan) + extra_bytes * entries;
   const double memory = mesh::available_memory_bytes();
   if (bytes <= memory) return {};
-  return fmt::format("an assembled matrix of {} unknowns has about {:.4g} entries and takes about {:.3g} GiB with its "
-                     "set-up; this machine has {:.3g} GiB: ",
-                     built.system.size(), entries, bytes / 0x1p30, memory / 0x1p30);
+  return fmt::format("an assembled matrix of {} unknowns has about {:.4g} entries and takes about {:.3g} GB with its "
+                     "set-up; this machine has {:.3g} GB: ",
+                     built.system.size(), entries, 1e-9 * bytes, 1e-9 * memory);
 }
 
 namespace {

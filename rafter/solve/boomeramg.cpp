@@ -120,9 +120,9 @@ void require_memory(const op::SparseMatrix& A) {
                memory = mesh::available_memory_bytes();
   if (all > memory)
     throw base::EnvironmentError(
-        fmt::format("BoomerAMG takes about {:.3g} GiB more for a matrix of {} rows, {:.3g} GiB in all; this "
-                    "machine has {:.3g} GiB: use preconditioner \"multigrid\" or \"jacobi\"",
-                    needed / 0x1p30, A.num_rows(), all / 0x1p30, memory / 0x1p30));
+        fmt::format("BoomerAMG takes about {:.3g} GB more for a matrix of {} rows, {:.3g} GB in all; this "
+                    "machine has {:.3g} GB: use preconditioner \"multigrid\" or \"jacobi\"",
+                    1e-9 * needed, A.num_rows(), 1e-9 * all, 1e-9 * memory));
 }
 
 /// Throws SolverError where some steps of Lanczos' method find that the operator is not positive.

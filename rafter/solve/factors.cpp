@@ -154,10 +154,10 @@ private:
   static void require_memory(double bytes) {
     const double memory = mesh::available_memory_bytes();
     if (bytes > memory)
-      throw base::EnvironmentError(fmt::format("the factors of a direct solve take about {:.3g} GiB; this machine has "
-                                               "{:.3g} GiB: use an iterative method (solver.method = \"gmres\", "
+      throw base::EnvironmentError(fmt::format("the factors of a direct solve take about {:.3g} GB; this machine has "
+                                               "{:.3g} GB: use an iterative method (solver.method = \"gmres\", "
                                                "\"minres\" or \"cg\"), which needs no factors",
-                                               bytes / 0x1p30, memory / 0x1p30));
+                                               1e-9 * bytes, 1e-9 * memory));
   }
 
   void require_success() const {

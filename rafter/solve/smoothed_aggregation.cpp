@@ -260,9 +260,9 @@ void require_memory(const op::SparseMatrix& A, const op::SparseMatrix& P) {
                memory = mesh::available_memory_bytes();
   if (all <= memory) return;
   throw base::EnvironmentError(
-      fmt::format("algebraic multigrid takes {:.3g} GiB more for the level below {} unknowns, {:.3g} GiB in all; this "
-                  "machine has {:.3g} GiB: use preconditioner \"multigrid\" or \"jacobi\", which have no matrices",
-                  needed / 0x1p30, A.num_rows(), all / 0x1p30, memory / 0x1p30));
+      fmt::format("algebraic multigrid takes {:.3g} GB more for the level below {} unknowns, {:.3g} GB in all; this "
+                  "machine has {:.3g} GB: use preconditioner \"multigrid\" or \"jacobi\", which have no matrices",
+                  1e-9 * needed, A.num_rows(), 1e-9 * all, 1e-9 * memory));
 }
 
 /// Returns the null space of a coarse level: the coefficients T^T n of the null vectors n of the finer one in the
