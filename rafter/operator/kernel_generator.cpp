@@ -243,6 +243,13 @@ int KernelGenerator::register_width() const {
   return kernel().target.has_lanes ? planner().register_width() : kernel().target.lanes_of_item;
 }
 
+int KernelGenerator::most_patches_per_batch() const {
+  int result = 0;
+  for (const auto* layout : specification_.spaces)
+    result = std::max(result, patches_per_batch(specification_, *layout));
+  return result;
+}
+
 // --- plans ----------------------------------------------------------------------------------------------------------
 
 /// Says whether the tables are so large that no cache holds them, or the results so large that they fill it.
@@ -286,10 +293,12 @@ schedule::Plan KernelGenerator::computing_in_double(schedule::Plan plan) const {
   return plan;
 }
 
-/// The plan with floats, in as many more lanes as registers then hold.
+/// The plan with floats, in as many more lanes as registers then hold. Plans that gather patches keep their lanes,
+/// which are the patches of a batch: these save more than a wider register does.
 schedule::Plan KernelGenerator::computing_in_floats(schedule::Plan plan) const {
   plan = schedule::in_single(plan);
-  if (schedule::may_have_lanes(plan))
+  const bool gathers_patches = plan.has_patches && plan.vector_width == most_patches_per_batch();
+  if (schedule::may_have_lanes(plan) && !gathers_patches)
     plan.vector_width =
         std::max(plan.vector_width, tune::usual_width(specification_.cells_per_batch, register_width(), plan.compute));
   return plan;
@@ -346,8 +355,7 @@ tune::PlanningProblem KernelGenerator::problem() const {
   result.cells_per_batch = specification_.cells_per_batch;
   result.target = kernel().target;
   result.register_width = register_width();
-  for (const auto* layout : specification_.spaces)
-    result.patches_per_batch = std::max(result.patches_per_batch, patches_per_batch(specification_, *layout));
+  result.patches_per_batch = most_patches_per_batch();
   result.num_batches = static_cast<double>(specification_.num_batches);
   result.num_threads = options_.device->num_threads();
   result.shares_data = kernel().rows_per_batch({}) < 0.5;

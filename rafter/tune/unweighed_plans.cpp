@@ -52,6 +52,8 @@ schedule::Plan plan_transfer(int cells_per_batch, int register_width, const sche
   auto of_numbers = schedule::usual_plan(target);
   if (precision == schedule::Precision::single_precision) of_numbers = schedule::in_single(of_numbers);
   auto result = plan_usual(schedule::Plan().factors, cells_per_batch, register_width, target, of_numbers);
+  // Batches are made for lanes of doubles: with floats in twice as many, transfers of degree 2 were slower.
+  if (schedule::may_have_lanes(result)) result.vector_width = usual_width(cells_per_batch, register_width);
   // The texts of cells with children are long, and what -O3 does to their loops takes several times as long to compile.
   if (std::ranges::find(flag_sets, "O2") != flag_sets.end()) result.flags = "O2";
   return result;
