@@ -116,8 +116,6 @@ class CommandLine(CommandTest):
         self.assertIn("bp", result.stdout)
         self.assertIn("--mdofs", self.run_rafter("bench", "--help").stdout)
         self.assert_refused(self.run_rafter("bench", "bq"), "'bq'", "bp")
-        self.assert_refused(self.run_rafter("bench", "--degrees=2"), "'--degrees=2'", "the name of one comes first", "bp")
-        self.assert_refused(self.run_rafter("bench", "--degrees", "2"), "'2'", "comes before options")
 
     def test_unknown_device(self):
         self.refused(POISSON, "hots", arguments=["--device", "hots"])
