@@ -65,10 +65,6 @@ class Bench(command_test.CommandTest):
 
 
 class Suites(Bench):
-    def test_options_without_a_suite_are_refused(self):
-        self.assert_refused(self.run_rafter("bench", "--degrees=2"), "'--degrees=2'", "the name of one comes first", "bp")
-        self.assert_refused(self.run_rafter("bench", "--degrees", "2"), "'2'", "comes before options")
-
     def test_are_listed_and_explain_their_options(self):
         self.assertEqual({"bp", "bk", "axlocal", "elasticity-kernel", "elasticity-solve", "gathers", "hosfem",
                           "poisson-solve", "sparse", "mesh"}, set(self.suites()))

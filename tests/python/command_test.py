@@ -103,8 +103,8 @@ class CommandLine(CommandTest):
         self.assert_refused(self.run_rafter("solve", "p.toml", "--threads=-1"), "--threads")
 
     def test_help_and_version_are_not_errors(self):
-        for arguments in (["--help"], ["--version"], ["solve", "--help"], ["kernel", "--help"], ["mesh", "--help"],
-                          ["machine", "--help"], ["doctor", "--help"], ["bench", "--help"], ["tune", "--help"]):
+        commands = ("solve", "kernel", "mesh", "machine", "doctor", "bench", "tune")
+        for arguments in (["--help"], ["--version"], *([command, "--help"] for command in commands)):
             result = self.run_rafter(*arguments)
             self.assertEqual(result.returncode, DONE, arguments)
             self.assertEqual(result.stderr, "", arguments)
@@ -115,7 +115,8 @@ class CommandLine(CommandTest):
         self.assertEqual(result.returncode, DONE, result.stderr)
         self.assertIn("bp", result.stdout)
         self.assertIn("--mdofs", self.run_rafter("bench", "--help").stdout)
-        self.assert_refused(self.run_rafter("bench", "bq"), "'bq'", "bp")
+        self.assert_refused(self.run_rafter("bench", "bq", "--degrees", "2"), "'bq'", "bp", "comes before options")
+        self.assert_refused(self.run_rafter("bench", "--degrees=2"), "'--degrees=2'", "the name of one comes first", "bp")
 
     def test_unknown_device(self):
         self.refused(POISSON, "hots", arguments=["--device", "hots"])
