@@ -114,7 +114,6 @@ class CommandLine(CommandTest):
         result = self.run_rafter("bench")
         self.assertEqual(result.returncode, DONE, result.stderr)
         self.assertIn("bp", result.stdout)
-        self.assertIn("--mdofs", self.run_rafter("bench", "--help").stdout)
         self.assert_refused(self.run_rafter("bench", "bq", "--degrees", "2"), "'bq'", "bp", "comes before options")
         self.assert_refused(self.run_rafter("bench", "--degrees=2"), "'--degrees=2'", "the name of one comes first", "bp")
 
