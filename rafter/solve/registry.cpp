@@ -81,7 +81,10 @@ std::shared_ptr<const Preconditioner> make_multigrid(const LinearOperator& A, co
                            "(SolveOptions::preconditioner = multigrid({.meshes = ...}))");
   auto levels = options.hierarchy->coarser;
   const auto& finest = options.hierarchy->finest;
-  if (finest != nullptr && finest->is_single()) require_same_energy(A, *finest);
+  if (finest != nullptr && finest->is_single()) {
+    if (options.hierarchy->follow) options.hierarchy->follow(); // so that both have the same values
+    require_same_energy(A, *finest);
+  }
   levels.push_back({.A = finest ? finest : std::shared_ptr<const LinearOperator>(std::shared_ptr<void>(), &A),
                     .to_finer = nullptr,
                     .null_space = options.null_space,
