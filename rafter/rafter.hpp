@@ -55,6 +55,7 @@ using base::SolverError;
 using schedule::Precision;
 
 using mesh::box_generations;
+using mesh::BoxCoarsening;
 using mesh::BoxOptions;
 using mesh::Generations;
 using mesh::make_box;

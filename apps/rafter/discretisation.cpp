@@ -199,9 +199,8 @@ double expected_unknowns(const io::Problem& problem, const std::optional<mesh::M
 }
 
 /// Says whether the box of a problem is made of a coarser one (mesh::box_generations).
-bool is_coarsened(const io::MeshSource& source) {
-  return source.box && source.box->shape != "pyramid" && source.box->shape != "mixed" &&
-         std::ranges::all_of(source.box->cells, [](int cells) { return cells % 2 == 0; });
+bool is_coarsened(const io::Problem& problem) {
+  return problem.mesh.box && mesh::has_coarser_box(*problem.mesh.box, problem.box_coarsening);
 }
 
 /// Says whether a problem that names no preconditioner takes multigrid: where conjugate gradients are expected to run
@@ -209,7 +208,7 @@ bool is_coarsened(const io::MeshSource& source) {
 bool chooses_multigrid(const io::Problem& problem, double num_unknowns, int tdim) {
   const bool is_open = !problem.has_preconditioner && problem.solver.method == "cg" && !problem.forms.F &&
                        !problem.time && problem.fields.size() == 1 && problem.constraints.empty();
-  const bool has_levels = problem.max_degree() > 1 || problem.mesh.refine > 0 || is_coarsened(problem.mesh);
+  const bool has_levels = problem.max_degree() > 1 || problem.mesh.refine > 0 || is_coarsened(problem);
   constexpr double seconds_per_unknown = 1e-8, long_seconds = 2;
   const double points = num_unknowns / problem.fields.front().num_components();
   const double iterations = expected_jacobi_iterations(points, tdim);
@@ -248,7 +247,7 @@ mesh::Generations make_meshes(io::Problem& problem) {
   }
   mesh::Generations result;
   if (source.box) {
-    result = mesh::box_generations(*source.box, source.refine);
+    result = mesh::box_generations(*source.box, source.refine, problem.box_coarsening);
   } else {
     auto coarsest = std::make_shared<const mesh::Mesh>(std::move(*read));
     if (source.refine > 0) {

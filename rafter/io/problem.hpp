@@ -199,8 +199,9 @@ struct Problem {
   Forms forms;
   std::vector<Dirichlet> dirichlet;
   std::vector<Constraint> constraints;
-  solvers::SolverOptions solver; ///< rtol is 1e-8 unless the file gives it
-  op::Coarsening coarsening;     ///< levels of the preconditioner multigrid
+  solvers::SolverOptions solver;                                         ///< rtol is 1e-8 unless the file gives it
+  op::Coarsening coarsening;                                             ///< levels of the preconditioner multigrid
+  mesh::BoxCoarsening box_coarsening = mesh::BoxCoarsening::short_edges; ///< how its boxes are halved
   schedule::Precision level_precision = schedule::Precision::double_precision; ///< of these levels
   std::vector<std::string> blocks;  ///< preconditioners of the fields, shape (field); empty: there is no such table
   Location preconditioner_location; ///< place of solver.preconditioner, where the file gives it

@@ -132,11 +132,12 @@ void read_coarse_iterations(const TableReader& table, solvers::MultigridParamete
 } // namespace
 
 void read_multigrid(const TableReader& table, Problem& problem) {
-  table.accept_only(std::vector<std::string>{"coarsening", "degrees", "smoother", "smoother_degree", "pre", "post",
-                                             "cycle", "precision", "coarse", "coarse_rtol", "coarse_iterations",
-                                             "start", "amg", "boomeramg"});
+  table.accept_only(std::vector<std::string>{"coarsening", "semicoarsening", "degrees", "smoother", "smoother_degree",
+                                             "pre", "post", "cycle", "precision", "coarse", "coarse_rtol",
+                                             "coarse_iterations", "start", "amg", "boomeramg"});
   auto& parameters = problem.solver.multigrid;
   read_coarsening(table, problem.coarsening);
+  if (!table.boolean("semicoarsening").value_or(true)) problem.box_coarsening = mesh::BoxCoarsening::all_axes;
   read_degrees(table, problem.max_degree(), problem.coarsening);
   read_word(table, "smoother", {"chebyshev"}, {"line"});
   if (read_word(table, "precision", {"double", "single"}) == "single")

@@ -40,16 +40,20 @@ public:
       : input_(input), dim_(static_cast<std::size_t>(element::dimension(input.coarse->shape()))) {}
 
   ChildNodes run() {
-    std::vector<double> numbers;
-    for (const auto& child : input_.children) numbers.insert(numbers.end(), child.nodes.begin(), child.nodes.end());
-    ChildNodes result{.is_grid = true, .points = distinct(std::move(numbers)), .places = {}};
+    ChildNodes result;
     std::size_t num_nodes = 1;
-    for (std::size_t axis = 0; axis < dim_; ++axis) num_nodes *= result.points.size();
+    for (std::size_t axis = 0; axis < dim_; ++axis) {
+      std::vector<double> numbers;
+      for (const auto& child : input_.children)
+        for (std::size_t i = axis; i < child.nodes.size(); i += dim_) numbers.push_back(child.nodes[i]);
+      result.grid.push_back(distinct(std::move(numbers)));
+      num_nodes *= result.grid.back().size();
+    }
     std::vector<char> is_taken(num_nodes, 0);
     for (const auto& child : input_.children) {
       auto& places = result.places.emplace_back();
       for (std::size_t i = 0; i < static_cast<std::size_t>(child.element->num_dofs()); ++i) {
-        const auto place = place_of(row(child.nodes, i, dim_), result.points);
+        const auto place = place_of(row(child.nodes, i, dim_), result.grid);
         places.push_back(is_taken[place] != 0 ? -1 : static_cast<int>(place));
         is_taken[place] = 1;
       }
@@ -59,9 +63,10 @@ public:
   }
 
 private:
-  std::size_t place_of(std::span<const double> x, const std::vector<double>& points) const {
+  std::size_t place_of(std::span<const double> x, const std::vector<std::vector<double>>& grid) const {
     std::size_t place = 0;
     for (std::size_t axis = dim_; axis-- > 0;) {
+      const auto& points = grid[axis];
       const auto found = std::ranges::lower_bound(points, x[axis] - tolerance);
       place = place * points.size() + static_cast<std::size_t>(found - points.begin());
     }
@@ -104,11 +109,12 @@ ReferenceMatrix transposed(const ReferenceMatrix& matrix) {
 class Builder {
 public:
   explicit Builder(const TransferInput& input) : input_(input), nodes_(distinct_nodes(input)), steps_(program_) {
-    program_.is_tensor = nodes_.is_grid;
+    program_.is_tensor = nodes_.is_grid();
     program_.function.shape = input.coarse->shape();
     program_.tdim = element::dimension(input.coarse->shape());
     program_.point_extents = {0};
-    for (int axis = 0; axis < (program_.is_tensor ? program_.tdim : 1); ++axis) factors_.push_back(matrix());
+    for (const auto& points : nodes_.grid) factors_.push_back(matrix(points));
+    if (!nodes_.is_grid()) factors_.push_back(matrix(nodes_.points));
   }
 
   TensorProgram run() {
@@ -129,8 +135,8 @@ public:
   }
 
 private:
-  ReferenceMatrix matrix() const {
-    auto result = interpolation_matrix(*input_.coarse, nodes_.points, nodes_.is_grid);
+  ReferenceMatrix matrix(std::span<const double> points) const {
+    auto result = interpolation_matrix(*input_.coarse, points, nodes_.is_grid());
     return input_.direction == TransferDirection::prolongation ? result : transposed(result);
   }
   FieldUse field(bool is_input, int index, std::shared_ptr<const Element> element) const {
@@ -139,10 +145,12 @@ private:
             .components = input_.components,
             .element = std::move(element)};
   }
+  /// The last axis of a grid comes first.
   std::vector<int> fine_extents() const {
-    const int dim = nodes_.is_grid ? 1 : program_.tdim;
-    const int num_points = static_cast<int>(nodes_.points.size()) / dim;
-    return std::vector<int>(nodes_.is_grid ? static_cast<std::size_t>(program_.tdim) : 1, num_points);
+    if (!nodes_.is_grid()) return {static_cast<int>(nodes_.points.size()) / program_.tdim};
+    std::vector<int> result;
+    for (const auto& points : nodes_.grid) result.insert(result.begin(), static_cast<int>(points.size()));
+    return result;
   }
 
   void prolongate() {

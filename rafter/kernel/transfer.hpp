@@ -37,9 +37,10 @@ struct TransferInput {
 /// Distinct nodes of the children of a cell in one array: those of the first child, then those of the second that are
 /// no nodes of the first, and so on. On tensor cells they are a grid, first axis fastest.
 struct ChildNodes {
-  bool is_grid = false;
-  std::vector<double> points;           ///< shape (node, axis); of grids the coordinates along each axis, ascending
-  std::vector<std::vector<int>> places; ///< node of each dof, shape (child)(dof); -1: an earlier child has this node
+  std::vector<std::vector<double>> grid; ///< coordinates along each axis, ascending; empty: the nodes are no grid
+  std::vector<double> points;            ///< of other cells, shape (node, axis)
+  std::vector<std::vector<int>> places;  ///< node of each dof, shape (child)(dof); -1: an earlier child has this node
+  bool is_grid() const { return !grid.empty(); }
 };
 /// Throws InternalError for children of a tensor cell whose nodes are no grid.
 ChildNodes distinct_nodes(const TransferInput& input);

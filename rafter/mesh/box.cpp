@@ -10,6 +10,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/parallel.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/mesh/box.hpp>
 #include <rafter/mesh/box_pieces.hpp>
 #include <rafter/mesh/geometry_nodes.hpp>
 #include <rafter/mesh/limits.hpp>
@@ -85,7 +86,8 @@ Layout make_layout(const BoxOptions& options) {
   return {{{split_into(element::shape_from_name(name)), columns}}};
 }
 
-/// Edge lengths of the box; the default means the unit box of every dimension.
+} // namespace
+
 std::vector<double> box_size(const BoxOptions& options) {
   const std::size_t dim = options.cells.size();
   if (options.size == BoxOptions{}.size) return std::vector<double>(dim, 1.0);
@@ -111,6 +113,8 @@ void require_valid(const BoxOptions& options) {
     throw base::InputError(
         fmt::format("box: degree = {}; accepted: 1 to {}", options.degree, element::max_lagrange_degree));
 }
+
+namespace {
 
 /// The cubes of a box, and the numbers of their corners.
 class Lattice {

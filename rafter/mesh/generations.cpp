@@ -2,32 +2,79 @@
 #include <rafter/mesh/generations.hpp>
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 #include <set>
 #include <span>
 #include <string_view>
 
 #include <rafter/base/error.hpp>
+#include <rafter/mesh/box.hpp>
 
 namespace rafter::mesh {
 namespace {
 
-/// Says whether the refinement of a box of half as many cells per direction has the cells of this one.
-bool has_coarser(const BoxOptions& options) {
-  return options.shape != "mixed" && options.shape != element::name(element::Shape::pyramid) &&
-         std::ranges::all_of(options.cells, [](int n) { return n % 2 == 0; });
+/// Says whether boxes of this shape are refinements of boxes with fewer cells.
+bool has_similar_children(const BoxOptions& box) {
+  return box.shape != "mixed" && box.shape != element::name(element::Shape::pyramid);
+}
+
+/// The axes along which the cells of a box have short edges; all of them where cells are not halved along these alone.
+Axes short_axes(const BoxOptions& box) {
+  constexpr Axes all{};
+  const auto dim = box.cells.size();
+  const auto size = box_size(box);
+  if (box.shape == element::name(element::Shape::triangle) || box.shape == element::name(element::Shape::tetrahedron))
+    return all;
+  std::vector<double> lengths;
+  for (std::size_t d = 0; d < dim; ++d) lengths.push_back(size[d] / box.cells[d]);
+  if (dim == 3 && box.shape == element::name(element::Shape::prism))
+    lengths[0] = lengths[1] = std::min(lengths[0], lengths[1]);
+  // Twice as long, up to rounding, is long.
+  const double longest = 2 * (1 - 1e-9) * *std::ranges::min_element(lengths);
+  Axes result{0};
+  for (std::size_t d = 0; d < dim; ++d)
+    if (lengths[d] < longest) result.bits |= static_cast<std::uint8_t>(1 << d);
+  return result;
+}
+
+/// The axes along which a box is halved; none where it has an odd number of cells along one of them.
+std::optional<Axes> next_axes(const BoxOptions& box, BoxCoarsening coarsening) {
+  const auto axes = coarsening == BoxCoarsening::short_edges ? short_axes(box) : Axes{};
+  for (std::size_t d = 0; d < box.cells.size(); ++d)
+    if (axes.has(static_cast<int>(d)) && box.cells[d] % 2 != 0) return std::nullopt;
+  return axes;
+}
+
+bool is_refinable(const BoxOptions& box, int times) {
+  constexpr int max_times = 30;
+  return times >= 0 && times <= max_times && std::ranges::all_of(box.cells, [times](int cells) {
+           return cells <= std::numeric_limits<int>::max() >> times;
+         });
 }
 
 } // namespace
 
-Generations box_generations(const BoxOptions& options, int times) {
-  auto coarsest = options;
-  // A box without cells along an axis is refused below.
-  const auto has_cells = [](const BoxOptions& box) {
-    return std::ranges::all_of(box.cells, [](int n) { return n > 0; });
-  };
-  for (; !coarsest.cells.empty() && has_cells(coarsest) && has_coarser(coarsest); ++times)
-    for (int& n : coarsest.cells) n /= 2;
-  return refined_generations(std::make_shared<const Mesh>(make_box(coarsest)), times);
+Generations box_generations(const BoxOptions& options, int times, BoxCoarsening coarsening) {
+  require_valid(options);
+  // What cannot be refined is refused below.
+  if (!has_similar_children(options) || !is_refinable(options, times))
+    return refined_generations(std::make_shared<const Mesh>(make_box(options)), times);
+  auto box = options;
+  for (int& cells : box.cells) cells <<= times;
+  std::vector<Axes> steps;
+  while (const auto axes = next_axes(box, coarsening)) {
+    for (std::size_t d = 0; d < box.cells.size(); ++d)
+      if (axes->has(static_cast<int>(d))) box.cells[d] /= 2;
+    steps.push_back(*axes);
+  }
+  std::ranges::reverse(steps);
+  return refined_generations(std::make_shared<const Mesh>(make_box(box)), steps);
+}
+
+bool has_coarser_box(const BoxOptions& options, BoxCoarsening coarsening) {
+  require_valid(options);
+  return has_similar_children(options) && next_axes(options, coarsening).has_value();
 }
 
 namespace {

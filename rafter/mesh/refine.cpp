@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 
@@ -33,33 +32,33 @@ int group_of(Mesh& mesh, Shape shape, int degree) {
 }
 
 /// Throws before anything is allocated when the refined mesh is too large.
-void require_refinement_fits(const Mesh& mesh, int times) {
+void require_refinement_fits(const Mesh& mesh, std::span<const Axes> steps) {
   std::map<std::pair<Shape, int>, double> counts;
   for (const auto& group : mesh.groups) counts[{group.shape, group.degree}] += group.num_cells();
   double vertices = mesh.num_vertices;
-  for (int t = 0; t < times; ++t) {
+  for (const auto axes : steps) {
     std::map<std::pair<Shape, int>, double> next;
     for (const auto& [key, count] : counts)
-      for (const auto& child : subdivision(key.first).children) next[{child.shape, key.second}] += count;
+      for (const auto& child : subdivision(key.first, {axes}).children) next[{child.shape, key.second}] += count;
     counts = std::move(next);
-    vertices *= std::ldexp(1.0, mesh.tdim);
+    for (int axis = 0; axis < mesh.tdim; ++axis) vertices *= axes.has(axis) ? 2 : 1;
   }
   std::vector<PlannedCells> planned;
   for (const auto& [key, count] : counts) planned.push_back({key.first, key.second, count});
-  require_mesh_fits(fmt::format("mesh '{}' refined {} times", mesh.source, times), vertices, planned);
+  require_mesh_fits(fmt::format("mesh '{}' refined {} times", mesh.source, steps.size()), vertices, planned);
 }
 
 /// Groups of the refined mesh in the order of the old ones (new shapes last) and the place of every child.
-Refinement place_children(std::shared_ptr<const Mesh> mesh, Mesh& fine) {
+Refinement place_children(std::shared_ptr<const Mesh> mesh, Axes axes, Mesh& fine) {
   const Mesh& coarse = *mesh;
   for (const auto& group : coarse.groups) group_of(fine, group.shape, group.degree);
-  Refinement refinement{.coarse = std::move(mesh), .places = {}, .diagonals = {}};
+  Refinement refinement{.coarse = std::move(mesh), .places = {}, .diagonals = {}, .axes = axes};
   refinement.diagonals.resize(coarse.groups.size());
   std::vector<std::int32_t> counts;
   for (const auto& group : coarse.groups) {
     auto& places = refinement.places.emplace_back();
     std::map<int, int> strides;
-    for (const auto& child : subdivision(group.shape).children) {
+    for (const auto& child : subdivision(group.shape, {axes}).children) {
       const int target = group_of(fine, child.shape, group.degree);
       counts.resize(fine.groups.size(), 0);
       places.push_back({target, 0, counts[target] + strides[target]++});
@@ -132,16 +131,16 @@ struct RefinedMesh {
   Refinement refinement;
 };
 
-RefinedMesh refined_once(std::shared_ptr<const Mesh> mesh) {
+RefinedMesh refined_once(std::shared_ptr<const Mesh> mesh, Axes axes) {
   const Mesh& coarse = *mesh;
-  const RefinedVertices vertices(coarse);
+  const RefinedVertices vertices(coarse, axes);
   Mesh fine;
   fine.tdim = coarse.tdim;
   fine.gdim = coarse.gdim;
   fine.source = coarse.source;
   fine.tag_names = coarse.tag_names;
   fine.num_vertices = vertices.total();
-  Refinement refinement = place_children(std::move(mesh), fine);
+  Refinement refinement = place_children(std::move(mesh), axes, fine);
   for (std::size_t g = 0; g < coarse.groups.size(); ++g)
     if (coarse.groups[g].shape == Shape::tetrahedron)
       refinement.diagonals[g] = shortest_diagonals(coarse, coarse.groups[g]);
@@ -164,25 +163,47 @@ void skip_generation(const Mesh& middle, Mesh& fine) {
     }
 }
 
-} // namespace
+/// For each sub-entity of a dimension, whether refinement puts a vertex in its centre.
+std::vector<bool> have_centres(Shape shape, Axes axes, int dim) {
+  std::vector<bool> result(static_cast<std::size_t>(element::num_entities(shape, dim)), false);
+  for (const auto& vertex : subdivision(shape, {axes}).vertices)
+    if (vertex.dim == dim) result[static_cast<std::size_t>(vertex.entity)] = true;
+  return result;
+}
 
-RefinedVertices::RefinedVertices(const Mesh& mesh) : mesh_(mesh) {
+/// For each edge, whether its cells are halved along it. Throws InputError where they do not agree.
+std::vector<bool> halved_edges(const Mesh& mesh, Axes axes) {
   const auto& topology = mesh.topology();
-  std::int64_t next = mesh.num_vertices;
-  if (mesh.tdim > 1) next += topology.num_edges;
-  face_centres_.assign(topology.num_faces, -1);
-  for (std::size_t g = 0; g < mesh.groups.size() && mesh.tdim == 3; ++g) {
-    const int num_faces = element::num_entities(mesh.groups[g].shape, 2);
-    const auto& faces = topology.groups[g].faces;
-    for (std::size_t i = 0; i < faces.size(); ++i) {
-      const bool has_centre =
-          element::entity_shape(mesh.groups[g].shape, 2, static_cast<int>(i % num_faces)) == Shape::quadrilateral;
-      if (has_centre && face_centres_[faces[i]] < 0) face_centres_[faces[i]] = static_cast<std::int32_t>(next++);
+  enum class Seen : std::uint8_t { nowhere, halved, whole };
+  const auto num_edges = static_cast<std::size_t>(topology.num_edges);
+  std::vector<Seen> seen(num_edges, Seen::nowhere); // edges that stand for those that are identified
+  std::vector<bool> result(num_edges, false);
+  for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
+    const auto is_halved = have_centres(mesh.groups[g].shape, axes, 1);
+    const auto& edges = topology.groups[g].edges;
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+      const bool here = is_halved[i % is_halved.size()];
+      auto& before = seen[static_cast<std::size_t>(topology.representative(1, edges[i]))];
+      if (before == (here ? Seen::whole : Seen::halved))
+        throw base::InputError(fmt::format(
+            "mesh '{}': cells that share an edge are refined along different axes, one along the edge and one not",
+            mesh.source));
+      before = here ? Seen::halved : Seen::whole;
+      result[static_cast<std::size_t>(edges[i])] = here;
     }
   }
+  return result;
+}
+
+} // namespace
+
+RefinedVertices::RefinedVertices(const Mesh& mesh, Axes axes) : mesh_(mesh), axes_(axes) {
+  std::int64_t next = mesh.num_vertices;
+  if (mesh.tdim > 1) next = number_edges(next);
+  if (mesh.tdim > 2) next = number_faces(next);
   for (const auto& group : mesh.groups) {
     auto& centres = cell_centres_.emplace_back();
-    if (element::is_tensor(group.shape)) centres.resize(group.tags.size());
+    if (have_centres(group.shape, axes, mesh.tdim).front()) centres.resize(group.tags.size());
     for (auto& centre : centres) centre = static_cast<std::int32_t>(next++);
   }
   if (next > std::numeric_limits<std::int32_t>::max())
@@ -191,58 +212,101 @@ RefinedVertices::RefinedVertices(const Mesh& mesh) : mesh_(mesh) {
   total_ = static_cast<std::int32_t>(next);
 }
 
+/// Gives numbers from `next` on to the centres of edges, in the order of edges; returns the next number.
+std::int64_t RefinedVertices::number_edges(std::int64_t next) {
+  const bool halves_all = axes_.has_all(mesh_.tdim);
+  const auto is_halved = halves_all ? std::vector<bool>() : halved_edges(mesh_, axes_);
+  edge_centres_.assign(static_cast<std::size_t>(mesh_.topology().num_edges), -1);
+  for (std::size_t edge = 0; edge < edge_centres_.size(); ++edge)
+    if (halves_all || is_halved[edge]) edge_centres_[edge] = static_cast<std::int32_t>(next++);
+  return next;
+}
+
+/// The same of faces, in the order in which cells have them.
+std::int64_t RefinedVertices::number_faces(std::int64_t next) {
+  const auto& topology = mesh_.topology();
+  face_centres_.assign(static_cast<std::size_t>(topology.num_faces), -1);
+  for (std::size_t g = 0; g < mesh_.groups.size(); ++g) {
+    const auto has_centre = have_centres(mesh_.groups[g].shape, axes_, 2);
+    const auto& faces = topology.groups[g].faces;
+    for (std::size_t i = 0; i < faces.size(); ++i) {
+      auto& centre = face_centres_[static_cast<std::size_t>(faces[i])];
+      if (has_centre[i % has_centre.size()] && centre < 0) centre = static_cast<std::int32_t>(next++);
+    }
+  }
+  return next;
+}
+
 std::int32_t RefinedVertices::number(int group, std::int32_t cell, const EntityCentre& centre) const {
   const auto& cells = mesh_.groups[group];
   const auto entity = static_cast<std::size_t>(cell) * element::num_entities(cells.shape, centre.dim) + centre.entity;
   if (centre.dim == 0) return cells.vertices[entity];
   if (centre.dim == mesh_.tdim) return cell_centres_[group][cell];
-  if (centre.dim == 1) return mesh_.num_vertices + mesh_.topology().groups[group].edges[entity];
+  if (centre.dim == 1) return edge_centres_[mesh_.topology().groups[group].edges[entity]];
   return face_centres_[mesh_.topology().groups[group].faces[entity]];
 }
 
 std::array<std::int32_t, max_refined_vertices> RefinedVertices::of_cell(int group, std::int32_t cell) const {
   std::array<std::int32_t, max_refined_vertices> numbers{};
-  const auto& centres = subdivision(mesh_.groups[group].shape).vertices;
+  const auto& centres = subdivision(mesh_.groups[group].shape, {axes_}).vertices;
   for (std::size_t i = 0; i < centres.size(); ++i) numbers[i] = number(group, cell, centres[i]);
   return numbers;
 }
 
 namespace {
 
-void require_refinable(const Mesh& mesh, int times) {
+/// Steps of uniform refinement.
+std::vector<Axes> uniform_steps(const Mesh& mesh, int times) {
   if (times < 0 || times > max_refinements)
     throw base::InputError(
         fmt::format("mesh '{}' refined {} times; accepted: 0 to {}", mesh.source, times, max_refinements));
-  if (times > 0 && mesh.distribution != nullptr)
+  return std::vector<Axes>(static_cast<std::size_t>(times));
+}
+
+void require_refinable(const Mesh& mesh, std::span<const Axes> steps) {
+  if (steps.empty()) return;
+  if (mesh.distribution != nullptr)
     throw base::InputError("mesh '" + mesh.source +
                            "' is a part of a larger one: refine the whole before it is distributed");
-  if (times > 0) require_refinement_fits(mesh, times);
+  for (const auto axes : steps)
+    for (const auto& group : mesh.groups)
+      if (!can_be_halved(group.shape, axes))
+        throw base::InputError(fmt::format(
+            "mesh '{}': a {} is not refined along some of its axes alone; accepted: intervals, quadrilaterals and "
+            "hexahedra along any, prisms along both axes of their triangles or the third",
+            mesh.source, element::name(group.shape)));
+  require_refinement_fits(mesh, steps);
 }
 
 } // namespace
 
 Mesh Mesh::refined(int times) const {
-  require_refinable(*this, times);
+  require_refinable(*this, uniform_steps(*this, times));
   if (times == 0) return *this;
   const std::shared_ptr<const Mesh> self(std::shared_ptr<void>(), this);
-  Mesh result = refined_once(self).mesh;
+  Mesh result = refined_once(self, {}).mesh;
   for (int t = 1; t < times; ++t) {
     const auto middle = std::make_shared<const Mesh>(std::move(result));
-    result = refined_once(middle).mesh;
+    result = refined_once(middle, {}).mesh;
     skip_generation(*middle, result);
   }
   return result;
 }
 
 Generations refined_generations(std::shared_ptr<const Mesh> mesh, int times) {
-  require_refinable(*mesh, times);
+  const auto steps = uniform_steps(*mesh, times);
+  return refined_generations(std::move(mesh), steps);
+}
+
+Generations refined_generations(std::shared_ptr<const Mesh> mesh, std::span<const Axes> steps) {
+  require_refinable(*mesh, steps);
   Generations result{.meshes = {std::move(mesh)}, .refinements = {}};
-  for (int t = 0; t < times; ++t) {
+  for (const auto axes : steps) {
     // The copy alone builds the topology, which refinement needs and spaces of degree 1 do without.
     const auto coarse = result.finest();
-    auto [fine, refinement] = refined_once(std::make_shared<const Mesh>(*coarse));
+    auto [fine, refinement] = refined_once(std::make_shared<const Mesh>(*coarse), axes);
     refinement.coarse = coarse;
-    if (t > 0) skip_generation(*coarse, fine);
+    if (!result.refinements.empty()) skip_generation(*coarse, fine);
     result.refinements.push_back(std::move(refinement));
     result.meshes.push_back(std::make_shared<const Mesh>(std::move(fine)));
   }

@@ -79,7 +79,7 @@ std::map<EntityKey, std::int32_t> centres_of(const Mesh& coarse, const RefinedVe
                                              const FacetRef& place) {
   const auto& group = coarse.groups[place.group];
   const auto numbers = vertices.of_cell(place.group, place.cell);
-  const auto& centres = subdivision(group.shape).vertices;
+  const auto& centres = subdivision(group.shape, {vertices.axes()}).vertices;
   const auto first = static_cast<std::size_t>(place.cell) * element::num_vertices(group.shape);
   std::map<EntityKey, std::int32_t> result;
   for (std::size_t i = 0; i < centres.size(); ++i) {
@@ -121,7 +121,7 @@ std::vector<TaggedFacet> refined_facets(const Mesh& coarse, const RefinedVertice
   for (std::size_t i = 0; i < places.size(); ++i) {
     const auto& place = places[i];
     const auto numbers = vertices.of_cell(place.group, place.cell);
-    for (const auto& child : facet_children(coarse.groups[place.group].shape, place.facet)) {
+    for (const auto& child : facet_children(coarse.groups[place.group].shape, place.facet, vertices.axes())) {
       TaggedFacet facet{.tag = coarse.tagged_facets[i].tag};
       for (std::size_t v = 0; v < child.vertices.size(); ++v) facet.vertices[v] = numbers[child.vertices[v]];
       result.push_back(facet);
@@ -143,7 +143,7 @@ std::vector<PeriodicFacet> refined_periodic_facets(const Mesh& coarse, const Ref
     const auto& place = places[i];
     const auto images = refined_images(coarse, vertices, coarse.periodic_facets[i], place, opposite[i]);
     const auto numbers = vertices.of_cell(place.group, place.cell);
-    for (const auto& child : facet_children(coarse.groups[place.group].shape, place.facet)) {
+    for (const auto& child : facet_children(coarse.groups[place.group].shape, place.facet, vertices.axes())) {
       PeriodicFacet facet{.translation = coarse.periodic_facets[i].translation};
       for (std::size_t v = 0; v < child.vertices.size(); ++v) {
         facet.from[v] = numbers[child.vertices[v]];

@@ -53,7 +53,7 @@ std::vector<double> refined_vertex_points(const Mesh& mesh, const RefinedVertice
   std::vector<char> placed(vertices.total(), 0);
   for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
     const auto& group = mesh.groups[g];
-    const auto& centres = subdivision(group.shape).vertices;
+    const auto& centres = subdivision(group.shape, {vertices.axes()}).vertices;
     const auto num_vertices = static_cast<std::size_t>(element::num_vertices(group.shape));
     for (std::int32_t c = 0; c < group.num_cells(); ++c) {
       const auto numbers = vertices.of_cell(static_cast<int>(g), c);
@@ -77,9 +77,9 @@ std::vector<double> refined_vertex_points(const Mesh& mesh, const RefinedVertice
 }
 
 /// Nodes of all children of a shape, one child after the other, in the reference coordinates of the parent.
-std::vector<double> child_nodes(Shape parent, int degree, int diagonal) {
+std::vector<double> child_nodes(Shape parent, int degree, const Halving& halving) {
   std::vector<double> points;
-  const auto& split = subdivision(parent, diagonal);
+  const auto& split = subdivision(parent, halving);
   for (const auto& child : split.children) {
     const auto nodes = element::make_element(element::Family::lagrange, child.shape, degree)->nodes();
     const auto mapped = map_to_parent(parent, split, child, nodes);
@@ -88,15 +88,39 @@ std::vector<double> child_nodes(Shape parent, int degree, int diagonal) {
   return points;
 }
 
+/// The nodes of a cell, then those of its children for each set of axes along which it can be halved, up to one of
+/// them. Neighbours see the points on a common face in any orientation, and those of one set alone lack symmetries.
+std::vector<double> nodes_of_halvings(Shape shape, int degree, std::uint8_t last) {
+  const auto own = element::make_element(element::Family::lagrange, shape, degree)->nodes();
+  std::vector<double> points(own.begin(), own.end());
+  for (std::uint8_t bits = 1; bits <= last; ++bits)
+    if (can_be_halved(shape, {bits})) {
+      const auto of_children = child_nodes(shape, degree, {{bits}});
+      points.insert(points.end(), of_children.begin(), of_children.end());
+    }
+  return points;
+}
+std::vector<double> nodes_of_halvings(Shape shape, int degree) {
+  return nodes_of_halvings(shape, degree, static_cast<std::uint8_t>((1 << element::dimension(shape)) - 1));
+}
+
 /// Places the nodes of the children of all cells in one group.
 class ChildNodes {
 public:
   ChildNodes(const Mesh& coarse, const Refinement& refinement, std::size_t group, Mesh& fine)
       : coarse_(coarse), refinement_(refinement), group_(group), fine_(fine) {
     const auto& cells = coarse.groups[group];
-    for (int diagonal = 0; diagonal < (cells.shape == Shape::tetrahedron ? 3 : 1); ++diagonal)
+    if (refinement.is_partial()) {
+      const auto before = static_cast<std::uint8_t>((refinement.axes.bits & ((1 << coarse.tdim) - 1)) - 1);
+      first_ = static_cast<int>(nodes_of_halvings(cells.shape, cells.degree, before).size()) / coarse.tdim;
       placements_.emplace_back(cells.shape, cells.degree,
-                               [&](Shape shape) { return child_nodes(shape, cells.degree, diagonal); });
+                               [&](Shape shape) { return nodes_of_halvings(shape, cells.degree); });
+      return;
+    }
+    for (int diagonal = 0; diagonal < (cells.shape == Shape::tetrahedron ? 3 : 1); ++diagonal)
+      placements_.emplace_back(cells.shape, cells.degree, [&](Shape shape) {
+        return child_nodes(shape, cells.degree, {refinement.axes, diagonal});
+      });
   }
 
   void place(std::vector<char>& placed) {
@@ -104,7 +128,7 @@ public:
     for (std::int32_t parent = 0; parent < cells.num_cells(); ++parent) {
       const auto geometry = cell_geometry(coarse_, group_, static_cast<std::size_t>(parent));
       const int variant = refinement_.diagonal(static_cast<int>(group_), parent);
-      int first = 0; // first node of the child among those of all children
+      int first = first_; // first node of the child among those of all children
       for (const ChildPlace& child : refinement_.places[group_]) {
         const CellGroup& children = fine_.groups[child.group];
         const std::size_t num_nodes = children.nodes.size() / children.tags.size();
@@ -133,6 +157,7 @@ private:
   const Refinement& refinement_;
   std::size_t group_;
   Mesh& fine_;
+  int first_ = 0;                          ///< first node of the children among the points of a placement
   std::vector<PointPlacement> placements_; ///< placements of the nodes of all children, shape (diagonal)
   std::vector<int> new_nodes_; ///< nodes of a child that are not yet placed, numbered among those of all children
   std::vector<double> points_; ///< coordinates, shape (new node, gdim)

@@ -6,28 +6,34 @@
 
 #include <rafter/mesh/generations.hpp>
 
-/// Data that the steps of one uniform refinement share: the numbers of the vertices of the children.
+/// Data that the steps of one refinement share: the numbers of the vertices of the children.
 namespace rafter::mesh {
 
 /// Largest number of vertices of a refined cell (hexahedron: 8 + 12 + 6 + 1).
 inline constexpr int max_refined_vertices = 27;
 
-/// Vertex numbers of the refined mesh. The old vertices keep theirs; the centres of edges, quadrilateral faces and
-/// cells follow.
+/// Vertex numbers of a mesh that is refined along some axes. The old vertices keep theirs; the centres of edges,
+/// quadrilateral faces and cells follow, as far as they are halved.
 class RefinedVertices {
 public:
-  explicit RefinedVertices(const Mesh& mesh);
+  /// Throws InputError for edges that one cell halves and another does not.
+  RefinedVertices(const Mesh& mesh, Axes axes);
   std::int32_t total() const { return total_; }
+  Axes axes() const { return axes_; }
 
-  /// Numbers in the refined mesh of the vertices subdivision(shape).vertices of one cell; the entries beyond them are
-  /// unused.
+  /// Numbers in the refined mesh of the vertices subdivision(shape, axes).vertices of one cell; the entries beyond them
+  /// are unused.
   std::array<std::int32_t, max_refined_vertices> of_cell(int group, std::int32_t cell) const;
 
 private:
   std::int32_t number(int group, std::int32_t cell, const EntityCentre& centre) const;
+  std::int64_t number_edges(std::int64_t next);
+  std::int64_t number_faces(std::int64_t next);
 
   const Mesh& mesh_;
-  std::vector<std::int32_t> face_centres_; ///< vertex in the centre of each face, shape (face); -1 on triangles
+  Axes axes_;
+  std::vector<std::int32_t> edge_centres_; ///< vertex in the centre of each edge, shape (edge); -1: it is not halved
+  std::vector<std::int32_t> face_centres_; ///< the same of faces, shape (face); -1 on triangles, too
   /// Vertex in the centre of each cell, shape (group)(cell); empty for shapes without.
   std::vector<std::vector<std::int32_t>> cell_centres_;
   std::int32_t total_ = 0;

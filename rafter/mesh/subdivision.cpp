@@ -5,6 +5,7 @@
 #include <array>
 #include <initializer_list>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include <rafter/base/error.hpp>
@@ -38,7 +39,7 @@ double determinant(const std::array<std::array<double, 3>, 4>& x) {
 /// Builds the division of one shape; vertices are given by the parent's vertices of which they are the centre.
 class SubdivisionBuilder {
 public:
-  explicit SubdivisionBuilder(Shape shape) : shape_(shape) {
+  SubdivisionBuilder(Shape shape, Axes axes) : shape_(shape), axes_(axes) {
     for (int v = 0; v < element::num_vertices(shape); ++v) result_.vertices.push_back({0, v});
   }
 
@@ -65,11 +66,12 @@ public:
     add(Shape::tetrahedron, {vertices.begin(), vertices.end()});
   }
 
-  /// Adds the half-scaled copies of the cell at its vertices.
+  /// Adds the copies of the cell at its vertices: of vertices that lie apart along the other axes alone, at the first.
   void add_corner_children() {
     for (int corner = 0; corner < element::num_vertices(shape_); ++corner) {
+      if (moved(corner, 0) != corner) continue;
       std::vector<int> vertices;
-      for (int v = 0; v < element::num_vertices(shape_); ++v) vertices.push_back(centre({corner, v}));
+      for (int v = 0; v < element::num_vertices(shape_); ++v) vertices.push_back(centre({moved(corner, v), v}));
       add(shape_, std::move(vertices));
     }
   }
@@ -77,6 +79,19 @@ public:
   Subdivision result() && { return std::move(result_); }
 
 private:
+  /// The vertex where a corner comes when it moves to the place of a vertex along the axes that are not halved.
+  int moved(int corner, int vertex) const {
+    const auto dim = static_cast<std::size_t>(element::dimension(shape_));
+    const auto corners = element::reference_vertices(shape_);
+    const auto of = [&](int v) { return corners.subspan(static_cast<std::size_t>(v) * dim, dim); };
+    for (int v = 0; v < element::num_vertices(shape_); ++v) {
+      bool is_there = true;
+      for (std::size_t d = 0; d < dim; ++d)
+        is_there = is_there && of(v)[d] == of(axes_.has(static_cast<int>(d)) ? corner : vertex)[d];
+      if (is_there) return v;
+    }
+    throw base::InternalError("subdivision: a corner moves to no vertex");
+  }
   int index_of(EntityCentre centre) {
     const auto found = std::find(result_.vertices.begin(), result_.vertices.end(), centre);
     if (found != result_.vertices.end()) return static_cast<int>(found - result_.vertices.begin());
@@ -85,6 +100,7 @@ private:
   }
 
   Shape shape_;
+  Axes axes_;
   Subdivision result_;
 };
 
@@ -109,33 +125,58 @@ void add_pyramid_inside(SubdivisionBuilder& build) {
     build.add_tetrahedron({base, build.centre({a, b}), build.centre({a, 4}), build.centre({b, 4})});
 }
 
-Subdivision build_subdivision(Shape shape, int diagonal) {
-  SubdivisionBuilder build(shape);
+/// Adds the children between the copies at the corners of the triangles: one in each layer.
+void add_middle_prisms(SubdivisionBuilder& build, Axes axes) {
+  const auto add_layer = [&build](int bottom_from, int bottom_to, int top_from, int top_to) {
+    std::vector<int> vertices;
+    for (const auto& [from, to] : {std::pair{bottom_from, bottom_to}, {top_from, top_to}})
+      for (const auto& [i, j] : {std::pair{1, 2}, {0, 2}, {0, 1}})
+        vertices.push_back(build.centre({i + from, j + from, i + to, j + to}));
+    build.add(Shape::prism, std::move(vertices));
+  };
+  constexpr int bottom = 0, top = 3; // first vertices of the triangles
+  if (!axes.has(2)) return add_layer(bottom, bottom, top, top);
+  add_layer(bottom, bottom, bottom, top);
+  add_layer(top, bottom, top, top);
+}
+
+Subdivision build_subdivision(Shape shape, const Halving& halving) {
+  SubdivisionBuilder build(shape, halving.axes);
   build.add_corner_children();
   if (shape == Shape::triangle) build.add(shape, {build.centre({1, 2}), build.centre({0, 2}), build.centre({0, 1})});
-  if (shape == Shape::prism)
-    for (const int z : {0, 3}) {
-      std::vector<int> vertices;
-      for (const int top : {0, 3})
-        for (const auto& [i, j] : {std::pair{1, 2}, {0, 2}, {0, 1}})
-          vertices.push_back(build.centre({i + z, j + z, i + top, j + top}));
-      build.add(shape, std::move(vertices));
-    }
-  if (shape == Shape::tetrahedron) add_octahedron(build, diagonal);
+  if (shape == Shape::prism && halving.axes.has(0)) add_middle_prisms(build, halving.axes);
+  if (shape == Shape::tetrahedron) add_octahedron(build, halving.diagonal);
   if (shape == Shape::pyramid) add_pyramid_inside(build);
   return std::move(build).result();
 }
 
+/// The axes along which a facet is halved: those along which it extends where the cell is halved.
+Axes axes_of_facet(Shape cell, int facet, Axes axes) {
+  const int dim = element::dimension(cell);
+  const auto corners = element::entity_vertices(cell, dim - 1, facet);
+  const auto shape = element::facet_shape(cell, facet);
+  const auto x = element::reference_vertices(cell);
+  Axes result{0};
+  for (int axis = 0; axis < dim - 1; ++axis) {
+    const int from = corners[0], to = corners[element::axis_vertex(shape, axis)];
+    bool is_halved = true;
+    for (int d = 0; d < dim; ++d) is_halved = is_halved && (axes.has(d) || x[from * dim + d] == x[to * dim + d]);
+    if (is_halved) result.bits |= static_cast<std::uint8_t>(1 << axis);
+  }
+  return result;
+}
+
 /// Children of a facet, with vertices as indices into the table of the cell.
-std::vector<Child> build_facet_children(Shape cell, int facet) {
+std::vector<Child> build_facet_children(Shape cell, int facet, Axes axes) {
   const int dim = element::dimension(cell) - 1;
   const auto corners = element::entity_vertices(cell, dim, facet);
   const auto facet_shape = element::facet_shape(cell, facet);
-  const auto& in_cell = subdivision(cell).vertices;
+  const auto& in_cell = subdivision(cell, {axes}).vertices;
   // The facet's own subdivision gives the children; the centres of its entities are found in the cell by their
   // vertices.
   std::vector<int> numbers;
-  const auto& in_facet = subdivision(facet_shape);
+  const auto of_facet = axes_of_facet(cell, facet, axes);
+  const auto& in_facet = subdivision(facet_shape, {of_facet});
   for (const auto& centre : in_facet.vertices) {
     std::vector<int> wanted;
     for (const int v : element::entity_vertices(facet_shape, centre.dim, centre.entity)) wanted.push_back(corners[v]);
@@ -152,27 +193,64 @@ std::vector<Child> build_facet_children(Shape cell, int facet) {
   return children;
 }
 
-} // namespace
+constexpr std::uint8_t num_axis_sets = 8;
 
-const Subdivision& subdivision(Shape shape, int diagonal) {
-  static const auto tables = [] {
-    std::array<std::array<Subdivision, 3>, 8> all;
-    for (const auto s : element::all_cell_shapes)
-      for (int d = 0; d < (s == Shape::tetrahedron ? 3 : 1); ++d) all[static_cast<int>(s)][d] = build_subdivision(s, d);
-    all[static_cast<int>(Shape::point)][0] = {{{0, 0}}, {{Shape::point, {0}}}};
-    return all;
-  }();
-  return tables[static_cast<int>(shape)][shape == Shape::tetrahedron ? diagonal : 0];
+/// Axes of which those beyond the dimension of a shape are none.
+Axes within(Shape shape, Axes axes) {
+  return {static_cast<std::uint8_t>(axes.bits & ((1 << element::dimension(shape)) - 1))};
 }
 
-const std::vector<Child>& facet_children(Shape cell, int facet) {
+/// The division that leaves a cell, an edge or a face as it is.
+Subdivision undivided(Shape shape) {
+  Subdivision result;
+  Child child{.shape = shape, .vertices = {}};
+  for (int v = 0; v < element::num_vertices(shape); ++v) {
+    result.vertices.push_back({0, v});
+    child.vertices.push_back(v);
+  }
+  result.children.push_back(std::move(child));
+  return result;
+}
+
+} // namespace
+
+bool can_be_halved(Shape shape, Axes axes) {
+  const int dim = element::dimension(shape);
+  const auto bits = within(shape, axes).bits;
+  constexpr std::uint8_t triangle = 3, height = 4;
+  if (axes.has_all(dim)) return true;
+  return bits != 0 && (element::is_tensor(shape) || (shape == Shape::prism && (bits == triangle || bits == height)));
+}
+
+const Subdivision& subdivision(Shape shape, Halving halving) {
   static const auto tables = [] {
-    std::map<std::pair<Shape, int>, std::vector<Child>> all;
-    for (const auto shape : element::all_cell_shapes)
-      for (int f = 0; f < element::num_facets(shape); ++f) all[{shape, f}] = build_facet_children(shape, f);
+    std::array<std::array<std::array<Subdivision, 3>, num_axis_sets>, 8> all; // shape (cell shape)(axes)(diagonal)
+    for (const auto s : element::all_cell_shapes) {
+      auto& of_shape = all[static_cast<int>(s)];
+      of_shape[0][0] = undivided(s); // of facets of cells that are halved across them
+      for (std::uint8_t bits = 1; bits < 1 << element::dimension(s); ++bits)
+        for (int d = 0; d < (s == Shape::tetrahedron ? 3 : 1) && can_be_halved(s, {bits}); ++d)
+          of_shape[bits][d] = build_subdivision(s, {{bits}, d});
+    }
+    all[static_cast<int>(Shape::point)][0][0] = undivided(Shape::point);
     return all;
   }();
-  return tables.at({cell, facet});
+  const auto& result = tables[static_cast<int>(shape)][within(shape, halving.axes).bits]
+                             [shape == Shape::tetrahedron ? halving.diagonal : 0];
+  if (result.children.empty()) throw base::InternalError("subdivision: a cell is not halved along these axes");
+  return result;
+}
+
+const std::vector<Child>& facet_children(Shape cell, int facet, Axes axes) {
+  static const auto tables = [] {
+    std::map<std::tuple<Shape, int, Axes>, std::vector<Child>> all;
+    for (const auto shape : element::all_cell_shapes)
+      for (int f = 0; f < element::num_facets(shape); ++f)
+        for (std::uint8_t bits = 1; bits < 1 << element::dimension(shape); ++bits)
+          if (can_be_halved(shape, {bits})) all[{shape, f, {bits}}] = build_facet_children(shape, f, {bits});
+    return all;
+  }();
+  return tables.at({cell, facet, within(cell, axes)});
 }
 
 std::vector<double> map_to_parent(Shape parent, const Subdivision& subdivision, const Child& child,

@@ -114,7 +114,7 @@ private:
   }
 
   void take_cell(std::int32_t group, std::int32_t cell) {
-    const auto kind = kind_of(group, refinement_ != nullptr ? refinement_->diagonal(group, cell) : 0);
+    const auto kind = kind_of(group, refinement_ != nullptr ? refinement_->halving(group, cell) : mesh::Halving{});
     result_.find_coarse_entries(group, cell, entries_);
     const auto num_dofs = entries_.size() / static_cast<std::size_t>(coarse_.num_components());
     for (std::size_t dof = 0; dof < num_dofs; ++dof) {
@@ -125,14 +125,14 @@ private:
     }
   }
 
-  std::int32_t kind_of(std::int32_t group, int diagonal) {
+  std::int32_t kind_of(std::int32_t group, const mesh::Halving& halving) {
     const auto [found, is_new] =
-        numbers_.try_emplace({group, diagonal}, static_cast<std::int32_t>(result_.kinds_.size()));
-    if (is_new) result_.kinds_.push_back(make_kind(group, diagonal));
+        numbers_.try_emplace({group, halving}, static_cast<std::int32_t>(result_.kinds_.size()));
+    if (is_new) result_.kinds_.push_back(make_kind(group, halving));
     return found->second;
   }
 
-  Kind make_kind(std::int32_t group, int diagonal) const {
+  Kind make_kind(std::int32_t group, const mesh::Halving& halving) const {
     if (between_ != nullptr) return make_kind_between(group);
     const auto shape = coarse_.mesh().groups[static_cast<std::size_t>(group)].shape;
     const auto element = coarse_.element(shape);
@@ -141,7 +141,7 @@ private:
     for (std::size_t dof = 0; dof < static_cast<std::size_t>(element->num_dofs()); ++dof) {
       const auto node = element->nodes().subspan(dof * dim, dim);
       kind.terms.push_back(refinement_ == nullptr ? terms_in(0, *fine_.element(shape), node)
-                                                  : terms_at(shape, diagonal, node));
+                                                  : terms_at(shape, halving, node));
     }
     return kind;
   }
@@ -160,8 +160,8 @@ private:
 
   /// The value at a point of the parent. A continuous function has the same one in every child, so that the child which
   /// takes the fewest dofs gives it.
-  std::vector<Term> terms_at(element::Shape shape, int diagonal, std::span<const double> point) const {
-    const auto& division = mesh::subdivision(shape, diagonal);
+  std::vector<Term> terms_at(element::Shape shape, const mesh::Halving& halving, std::span<const double> point) const {
+    const auto& division = mesh::subdivision(shape, halving);
     std::vector<std::vector<Term>> found;
     for (std::size_t k = 0; k < division.children.size(); ++k) {
       const auto& child = division.children[k];
@@ -193,8 +193,9 @@ private:
   const space::FunctionSpace &fine_, &coarse_;
   const space::LowOrderRefinement* between_;
   const mesh::Refinement* refinement_;
-  std::map<std::pair<std::int32_t, int>, std::int32_t> numbers_; ///< numbers of kinds, keyed by group and diagonal
-  std::vector<bool> is_taken_;                                   ///< shape (entry of the coarse space)
+  std::map<std::pair<std::int32_t, mesh::Halving>, std::int32_t>
+      numbers_;                ///< numbers of kinds, keyed by group, halving
+  std::vector<bool> is_taken_; ///< shape (entry of the coarse space)
   std::vector<std::int32_t> entries_;
 };
 

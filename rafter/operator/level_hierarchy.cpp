@@ -211,10 +211,16 @@ LevelPlace low_order_refined(const LevelPlace& place) {
 
 } // namespace
 
-std::vector<LevelPlace> coarser_places(const LevelPlace& finest, const Coarsening& coarsening) {
+std::vector<LevelPlace> coarser_places(const LevelPlace& finest, const Coarsening& coarsening,
+                                       std::span<const mesh::Refinement> refinements) {
+  const auto is_partial = [&](std::size_t generation) {
+    return generation > 0 && generation <= refinements.size() && refinements[generation - 1].is_partial();
+  };
   require_descending(coarsening.degrees);
   std::vector<LevelPlace> result;
   auto place = finest;
+  if (coarsening.repeats_steps && std::ranges::find(coarsening.steps, CoarseningStep::h) != coarsening.steps.end())
+    for (; is_partial(place.generation); result.push_back(place)) --place.generation;
   for (const auto step : coarsening.steps) do {
       auto next = place;
       require_no_more_below(place);
@@ -246,8 +252,11 @@ std::vector<GeneratedLevel> generate_levels(const HierarchySpecification& specif
   std::vector<GeneratedLevel> result;
   std::int64_t num_unknowns = specification.system.num_unknowns();
   auto above = specification.system;
-  auto places = coarser_places(finest, chosen(specification.coarsening, *meshes.finest()));
-  const auto are_enough = [&] { return num_unknowns <= specification.coarsening.enough_unknowns; };
+  auto places = coarser_places(finest, chosen(specification.coarsening, *meshes.finest()), meshes.refinements);
+  bool is_still_stretched = false; // there is no coarser mesh, and lower degrees alone help little
+  const auto are_enough = [&] {
+    return num_unknowns <= (is_still_stretched ? 10 : 1) * specification.coarsening.enough_unknowns;
+  };
   for (auto& place : places) {
     if (are_enough()) break;
     std::shared_ptr<const space::LowOrderRefinement> nodes;
@@ -259,6 +268,7 @@ std::vector<GeneratedLevel> generate_levels(const HierarchySpecification& specif
     auto system = system_like(specification.system, discretisation, place.degrees);
     num_unknowns = system.num_unknowns();
     above = system;
+    is_still_stretched = place.generation == 0 && meshes.meshes.size() > 1 && meshes.refinements[0].is_partial();
     auto spaces = data.on(discretisation, highest(place.degrees));
     const bool is_coarsest = are_enough() || &place == &places.back();
     result.push_back(

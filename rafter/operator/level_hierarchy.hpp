@@ -26,7 +26,10 @@ enum class CoarseningStep : std::uint8_t {
 /// Says which levels there are below the finest.
 struct Coarsening {
   std::vector<CoarseningStep> steps{CoarseningStep::p, CoarseningStep::h}; ///< from the finest level on
-  bool repeats_steps = true; ///< each step is made until there is no more of its kind; false: once
+  /// Each step is made until there is no more of its kind; false: once. Repeated steps h are first made, before all
+  /// others, as long as meshes were refined along some axes alone: smoothers that know no more than the diagonal leave
+  /// errors that vary along the long edges of stretched cells, and lower degrees would not hold them.
+  bool repeats_steps = true;
   /// Highest degrees of the fields after the p-steps, descending; fields of lower degree keep their distance, down to
   /// degree 1. Empty: every degree is halved and rounded down, to 1 at least, or lowered by `largest_step`.
   std::vector<int> degrees;
@@ -34,7 +37,7 @@ struct Coarsening {
   /// and hexahedra; on meshes with other cells it is 2, because smoothers with the diagonal damp less there.
   int largest_step = 0;
   /// Coarsening ends with the first level that has at most so many unknowns, whose matrix is factorised in no time.
-  std::int64_t enough_unknowns = 500;
+  std::int64_t enough_unknowns = 500; ///< ten times as many on the coarsest mesh where its cells are still stretched
 };
 
 /// Reads steps from a text such as "p,h" or "lor". Throws InputError that names what is accepted.
@@ -51,8 +54,10 @@ struct LevelPlace {
 
 /// The levels below `finest`, from fine to coarse, as far as steps lead. Throws InputError for degrees that do not
 /// descend to at least 1, for a single step (Coarsening::repeats_steps) that leads nowhere, for a step `lor` from
-/// fields of different degrees or from degree 1, and for steps after it.
-std::vector<LevelPlace> coarser_places(const LevelPlace& finest, const Coarsening& coarsening);
+/// fields of different degrees or from degree 1, and for steps after it. `refinements` are those of the meshes; without
+/// them none is along some axes alone.
+std::vector<LevelPlace> coarser_places(const LevelPlace& finest, const Coarsening& coarsening,
+                                       std::span<const mesh::Refinement> refinements = {});
 
 /// A level whose kernels are text.
 struct GeneratedLevel {

@@ -117,7 +117,7 @@ private:
     kind.coarse = on_list(coarse_, coarse_.list_dofs(parent.group, cells, cells_per_batch));
     set_mask(kind.coarse, coarse_masks_.free(runs_of(*kind.coarse.dofs, num_cells)));
     const auto shape = coarse_.mesh().groups[static_cast<std::size_t>(parent.group)].shape;
-    const auto& division = mesh::subdivision(shape, parent.diagonal);
+    const auto& division = mesh::subdivision(shape, {of_.refinement->axes, parent.diagonal});
     for (const auto& child : division.children) {
       const auto element = fine_.element(child.shape);
       kind.nodes_of_children.push_back(mesh::map_to_parent(shape, division, child, element->nodes()));

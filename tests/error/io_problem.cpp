@@ -177,6 +177,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"solver.multigrid.precision=32", {"solver.multigrid.precision", "string"}},
         Case{"solver.multigrid.cycle='F'", {"solver.multigrid.cycle", "V, W"}},
         Case{"solver.multigrid.coarsening='p,q'", {"solver.multigrid.coarsening", "\"h,p\""}},
+        Case{"solver.multigrid.semicoarsening='no'", {"solver.multigrid.semicoarsening", "true or false"}},
         Case{"solver.multigrid.coarsening=['p','H']", {"solver.multigrid.coarsening", "\"h,p\""}},
         Case{"solver.multigrid.coarsening='p,h,p'", {"solver.multigrid.coarsening", "\"h,p\""}},
         Case{"solver.multigrid.coarsening=['p,h']", {"solver.multigrid.coarsening", "list of steps"}},

@@ -24,16 +24,16 @@ Vector injected(const op::TransferSpecification& of, const Vector& fine) {
   return result;
 }
 
-class Injections : public ::testing::TestWithParam<std::tuple<std::string, bool>> {
+class Injections : public ::testing::TestWithParam<TransferCase> {
 protected:
-  std::string shape() const { return std::get<0>(GetParam()); }
-  bool is_refined() const { return std::get<1>(GetParam()); }
+  const std::string& shape() const { return GetParam().shape; }
+  const TransferWay& way() const { return GetParam().way; }
 };
 
 TEST_P(Injections, KeepPolynomialsOfTheCoarseDegree) {
   const auto device = device::make_device("host", 2);
   for (const auto& [coarse, fine] : {std::pair{1, 4}, {2, 3}, {3, 4}}) {
-    const TransferProblem problem(scrambled(sheared(box(shape())), 3), is_refined(),
+    const TransferProblem problem(scrambled(sheared(box(shape())), 3, way().axes), way(),
                                   {.coarse_degree = coarse, .fine_degree = fine, .components = {2}});
     const auto& of = problem.specification;
     const Power power{.degree = coarse, .dim = box_dimension(shape())};
@@ -48,7 +48,7 @@ TEST_P(Injections, TakeBackWhatProlongationDoes) {
   // Children of pyramids are no subspace, but at degree 1 their vertices hold those of the parents.
   const int degree = shape() == "pyramid" || shape() == "mixed" ? 1 : 3;
   const auto device = device::make_device("host", 1);
-  const TransferProblem problem(scrambled(box(shape()), 2), is_refined(),
+  const TransferProblem problem(scrambled(box(shape()), 2, way().axes), way(),
                                 {.coarse_degree = degree, .fine_degree = degree + 1, .components = {2}});
   const auto& of = problem.specification;
   Vector x = vector_on(of.coarse, device, 1), fine = vector_on(of.fine, device, 2);
@@ -60,16 +60,14 @@ TEST_P(Injections, TakeBackWhatProlongationDoes) {
 TEST_P(Injections, GiveTheSameBitsOnAnyNumberOfThreads) {
   const auto made = [&](int threads) {
     const auto device = device::make_device("host", threads);
-    const TransferProblem problem(box(shape(), 4), is_refined(), {.coarse_degree = 2, .fine_degree = 3});
+    const TransferProblem problem(box(shape(), 4), way(), {.coarse_degree = 2, .fine_degree = 3});
     return values_of(injected(problem.specification, vector_on(problem.specification.fine, device, 1)));
   };
   EXPECT_EQ(made(1), made(3));
 }
 
-INSTANTIATE_TEST_SUITE_P(shapes, Injections, ::testing::Combine(::testing::ValuesIn(box_shapes()), ::testing::Bool()),
-                         [](const auto& of) {
-                           return std::get<0>(of.param) + (std::get<1>(of.param) ? "_refined" : "_degrees");
-                         });
+INSTANTIATE_TEST_SUITE_P(shapes, Injections, ::testing::ValuesIn(transfer_cases()),
+                         [](const auto& of) { return name(of.param); });
 
 TEST(Injection, OfABrokenSpaceTakesTheMeanOfTheChildrenAtANode) {
   const auto generations =

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Laws of compiled transfers, between degrees on one mesh and between a mesh and its refinement, on every shape: they
+// Laws of compiled transfers, between degrees on one mesh and between a mesh and its refinement, along all axes and
+// along some, on every shape: they
 // do what the reference does, compiled and interpreted; they keep polynomials of the coarse degree; restriction is the
 // transpose of prolongation; on nested spaces P^T A P is the coarse operator; threads do not change a bit.
 #include <gtest/gtest.h>
@@ -42,13 +43,14 @@ void expect_same(const Moved& found, const Moved& expected, double tolerance) {
   EXPECT_LE(distance(found.restricted, expected.restricted), tolerance * largest(expected.restricted));
 }
 
-class Transfers : public ::testing::TestWithParam<std::tuple<std::string, bool>> {
+class Transfers : public ::testing::TestWithParam<TransferCase> {
 protected:
-  std::string shape() const { return std::get<0>(GetParam()); }
-  bool is_refined() const { return std::get<1>(GetParam()); }
+  const std::string& shape() const { return GetParam().shape; }
+  const TransferWay& way() const { return GetParam().way; }
+  bool is_refined() const { return way().is_refined; }
   int dim() const { return box_dimension(shape()); }
   TransferProblem problem(const TransferFields& fields) const {
-    return {scrambled(box(shape()), 2), is_refined(), fields};
+    return {scrambled(box(shape()), 2, way().axes), way(), fields};
   }
   static void expect_reference(const TransferProblem& problem, bool is_interpreted, const std::string& plan = "") {
     const auto& of = problem.specification;
@@ -84,7 +86,7 @@ TEST_P(Transfers, DoSoWithEveryPlan) {
 TEST_P(Transfers, KeepPolynomialsOfTheCoarseDegree) {
   const auto device = std::make_shared<InterpreterDevice>();
   for (const auto& [coarse, fine] : {std::pair{1, 2}, {3, 5}, {4, 6}}) {
-    const TransferProblem problem(scrambled(sheared(box(shape())), 3), is_refined(),
+    const TransferProblem problem(scrambled(sheared(box(shape())), 3, way().axes), way(),
                                   {.coarse_degree = coarse, .fine_degree = fine, .components = {2}});
     const auto& of = problem.specification;
     const Power power{.degree = coarse, .dim = dim()};
@@ -99,7 +101,7 @@ TEST_P(Transfers, KeepPolynomialsOfTheCoarseDegree) {
 TEST_P(Transfers, RestrictByTheTranspose) {
   const auto device = device::make_device("host", 2);
   for (const bool is_curved : {false, true}) {
-    TransferProblem problem(is_curved ? curved_box(shape(), 2) : box(shape()), is_refined(),
+    TransferProblem problem(is_curved ? curved_box(shape(), 2) : box(shape()), way(),
                             {.coarse_degree = 2, .fine_degree = 3, .components = {2, 0}});
     problem.constrain({1});
     const auto& of = problem.specification;
@@ -129,7 +131,7 @@ template <class T> Vector widened(const device::Array<T>& x) {
 TEST_P(Transfers, MoveFloatsAsDoublesUpToTheirRounding) {
   const int fine_degree = 3;
   const double float_rounding = 0x1p-24 / 0x1p-53 * rounding(fine_degree);
-  TransferProblem problem(scrambled(box(shape()), 2), is_refined(),
+  TransferProblem problem(scrambled(box(shape()), 2, way().axes), way(),
                           {.coarse_degree = 2, .fine_degree = fine_degree, .components = {2, 0}});
   problem.constrain({1});
   const auto& of = problem.specification;
@@ -164,7 +166,7 @@ TEST_P(Transfers, MakeTheCoarseOperatorOfTheFineOne) {
   // Functions on pyramids are no polynomials, so that no rule is exact, but on one mesh both operators may have the
   // same rule. Children of pyramids are no subspace: P keeps polynomials alone there, whose energies stay.
   const bool has_pyramids = shape() == "pyramid" || shape() == "mixed";
-  const TransferProblem problem(sheared(box(shape())), is_refined(), {.coarse_degree = 2, .fine_degree = 3});
+  const TransferProblem problem(sheared(box(shape())), way(), {.coarse_degree = 2, .fine_degree = 3});
   const auto& of = problem.specification;
   const auto helmholtz = [](const op::System& system) {
     form::Scope scope(system.mesh->gdim);
@@ -196,7 +198,7 @@ TEST_P(Transfers, MakeTheCoarseOperatorOfTheFineOne) {
 TEST_P(Transfers, GiveTheSameBitsOnAnyNumberOfThreads) {
   const auto made = [&](int threads) {
     const auto device = device::make_device("host", threads);
-    TransferProblem problem(box(shape(), 5), is_refined(), {.coarse_degree = 2, .fine_degree = 3});
+    TransferProblem problem(box(shape(), 5), way(), {.coarse_degree = 2, .fine_degree = 3});
     problem.constrain({});
     const auto transfer = op::make_transfer(problem.specification, {.device = device, .planner = planner()});
     return moved(*transfer, problem.specification, device);
@@ -207,17 +209,15 @@ TEST_P(Transfers, GiveTheSameBitsOnAnyNumberOfThreads) {
   EXPECT_EQ(one.restricted, three.restricted);
 }
 
-INSTANTIATE_TEST_SUITE_P(shapes, Transfers, ::testing::Combine(::testing::ValuesIn(box_shapes()), ::testing::Bool()),
-                         [](const auto& of) {
-                           return std::get<0>(of.param) + (std::get<1>(of.param) ? "_refined" : "_degrees");
-                         });
+INSTANTIATE_TEST_SUITE_P(shapes, Transfers, ::testing::ValuesIn(transfer_cases()),
+                         [](const auto& of) { return name(of.param); });
 
 TEST(Transfer, BetweenPeriodicSpacesDoesWhatTheReferenceDoes) {
   const auto device = device::make_device("checked", 2);
-  for (const bool is_refined : {false, true}) {
+  for (const auto& way : {TransferWay{false}, {true}, {true, mesh::Axes{6}}}) {
     const TransferProblem problem(
-        box("hexahedron", 3).periodic({{.from = {"xmin"}, .to = {"xmax"}}, {.from = {"ymin"}, .to = {"ymax"}}}),
-        is_refined, {.coarse_degree = 2, .fine_degree = 3});
+        box("hexahedron", 3).periodic({{.from = {"xmin"}, .to = {"xmax"}}, {.from = {"ymin"}, .to = {"ymax"}}}), way,
+        {.coarse_degree = 2, .fine_degree = 3});
     const auto& of = problem.specification;
     expect_same(moved(*op::make_transfer(of, on(device)), of, device), moved(ReferenceTransfer(of), of, device),
                 rounding(3));

@@ -255,6 +255,22 @@ class Multigrid(command_test.CommandTest):
         self.assertEqual(len(report["time"]["steps"]), 5)
         self.assertLessEqual(max(step["iterations"] for step in report["time"]["steps"]), 12)
 
+    def test_stretched_boxes_take_few_iterations_at_every_degree(self):
+        problem = os.path.join(command_test.SOURCE, "bench", "multigrid", "poisson.toml")
+        for size in ("[10, 1, 1]", "[100, 1, 1]", "[100, 100, 1]"):
+            for degree, cells, most in ((1, 16, 12), (2, 8, 8), (4, 8, 8), (8, 4, 13)):
+                with self.subTest(size=size, degree=degree):
+                    report, _ = self.solved(problem, "--set", f"mesh.box.size={size}", "--set", f"fields.u.degree={degree}",
+                                            "--set", f"mesh.box.cells=[{cells}, {cells}, {cells}]")
+                    self.assertLessEqual(report["iterations"], most)
+
+    def test_semicoarsening_may_be_left_out(self):
+        stretched = BOX.replace('shape = "triangle"', 'size = [8, 1]').replace("degree = 3", "degree = 1")
+        for is_on, cells in (("true", (512, 256)), ("false", (256,))):
+            report, _ = self.solved(self.write(stretched + f"multigrid = {{ semicoarsening = {is_on} }}\n"), "--set", "mesh.box.cells=[16, 16]",
+                                    "--set", "mesh.refine=1")
+            self.assertEqual([int(n) for n in re.findall(r"on (\d+) cells", report["preconditioner"])], [1024, *cells])
+
     def test_a_full_start_saves_iterations_and_keeps_the_tolerance(self):
         # Without boundary values residuals are relative to the loads, with or without the start.
         problem = self.write(BOX.replace('value = "x[0]"', "value = 0.0"))

@@ -12,6 +12,7 @@
 
 #include <rafter/mesh/cell_batches.hpp>
 #include <rafter/mesh/mesh.hpp>
+#include <rafter/mesh/subdivision.hpp>
 #include <rafter/space/function_space.hpp>
 
 /// Spaces are tested on boxes of every shape, as they are and with scrambled vertex numbers and rotated cells.
@@ -137,8 +138,18 @@ template <class Int> void reorder(std::span<Int> values, const std::vector<int>&
   for (std::size_t k = 0; k < rows.size(); ++k) values[k] = old[static_cast<std::size_t>(rows[k])];
 }
 
-/// Returns the same mesh with random vertex numbers and every cell rotated by a random symmetry of its shape.
-inline mesh::Mesh scrambled(const mesh::Mesh& original, unsigned seed) {
+/// Says whether a symmetry takes a set of axes to itself.
+inline bool keeps(const Symmetry& turn, mesh::Axes axes) {
+  const int dim = static_cast<int>(turn.shift.size());
+  for (int d = 0; d < dim; ++d)
+    for (int a = 0; a < dim; ++a)
+      if (turn.columns[static_cast<std::size_t>(d * dim + a)] != 0 && axes.has(d) != axes.has(a)) return false;
+  return true;
+}
+
+/// Returns the same mesh with random vertex numbers and every cell rotated by a random symmetry of its shape, of those
+/// that take a set of axes to itself.
+inline mesh::Mesh scrambled(const mesh::Mesh& original, unsigned seed, mesh::Axes axes = {}) {
   std::mt19937 random(seed);
   mesh::Mesh mesh; // a copy would share the topology that has been computed already
   mesh.tdim = original.tdim;
@@ -157,7 +168,8 @@ inline mesh::Mesh scrambled(const mesh::Mesh& original, unsigned seed) {
       if (v >= 0) v = renumbered[static_cast<std::size_t>(v)];
   for (auto& group : mesh.groups) {
     for (auto& v : group.vertices) v = renumbered[static_cast<std::size_t>(v)];
-    const auto turns = symmetries(group.shape);
+    auto turns = symmetries(group.shape);
+    std::erase_if(turns, [&](const Symmetry& turn) { return !keeps(turn, axes); });
     const auto num_vertices = static_cast<std::size_t>(element::num_vertices(group.shape));
     const auto nodes = mesh::geometry_element(group)->nodes();
     const std::size_t num_nodes = nodes.size() / static_cast<std::size_t>(mesh.tdim);

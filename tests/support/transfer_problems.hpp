@@ -17,12 +17,46 @@ struct TransferFields {
   std::vector<int> components{0}; ///< shape (field), as space::SpaceOptions::components
 };
 
+/// What connects the meshes of both sides.
+struct TransferWay {
+  bool is_refined = false; ///< false: both sides are on one mesh
+  mesh::Axes axes{};       ///< along which it is refined
+};
+
+/// Every shape with all ways: on one mesh, refined, and refined along some axes alone where its cells can be.
+struct TransferCase {
+  std::string shape;
+  TransferWay way;
+};
+inline std::vector<TransferCase> transfer_cases() {
+  std::vector<TransferCase> result;
+  for (const auto& shape : box_shapes()) {
+    result.push_back({shape, {false}});
+    result.push_back({shape, {true}});
+  }
+  constexpr mesh::Axes x{1}, y{2}, z{4}, xy{3}, yz{6};
+  for (const auto& [shape, axes] :
+       {std::pair{"quadrilateral", y}, {"hexahedron", x}, {"hexahedron", yz}, {"prism", xy}, {"prism", z}})
+    result.push_back({shape, {true, axes}});
+  return result;
+}
+inline std::string name(const TransferCase& of) {
+  if (!of.way.is_refined) return of.shape + "_degrees";
+  std::string along;
+  for (int axis = 0; axis < 3 && of.way.axes != mesh::Axes{}; ++axis)
+    if (of.way.axes.has(axis)) along += "xyz"[axis];
+  return of.shape + "_refined" + (along.empty() ? "" : "_along_" + along);
+}
+
 /// Two systems with what connects them.
 class TransferProblem {
 public:
-  TransferProblem(mesh::Mesh mesh, bool is_refined, const TransferFields& fields) {
-    auto coarse_mesh = std::make_shared<const mesh::Mesh>(std::move(mesh));
-    generations_ = mesh::refined_generations(std::move(coarse_mesh), is_refined ? 1 : 0);
+  TransferProblem(mesh::Mesh mesh, bool is_refined, const TransferFields& fields)
+      : TransferProblem(std::move(mesh), TransferWay{is_refined}, fields) {}
+  TransferProblem(mesh::Mesh mesh, const TransferWay& way, const TransferFields& fields) {
+    const bool is_refined = way.is_refined;
+    const std::vector<mesh::Axes> steps(is_refined ? 1 : 0, way.axes);
+    generations_ = mesh::refined_generations(std::make_shared<const mesh::Mesh>(std::move(mesh)), steps);
     const auto discretised = [](const std::shared_ptr<const mesh::Mesh>& of, int degree) {
       return std::make_shared<const space::Discretisation>(of, space::DiscretisationOptions{.degree = degree});
     };

@@ -123,8 +123,10 @@ TEST(Problem, KeysOfMultigridAreRead) {
   EXPECT_EQ(list.coarsening.steps, (std::vector{Step::p, Step::h, Step::p}));
   EXPECT_FALSE(list.coarsening.repeats_steps);
   EXPECT_EQ(list.solver.multigrid.smoothing_steps, 3);
+  EXPECT_EQ(read("semicoarsening = false").box_coarsening, mesh::BoxCoarsening::all_axes);
   const auto none = read("");
   EXPECT_EQ(none.coarsening.steps, (std::vector{Step::p, Step::h}));
+  EXPECT_EQ(none.box_coarsening, mesh::BoxCoarsening::short_edges);
   EXPECT_EQ(none.solver.multigrid.smoothing_steps, 1);
   EXPECT_EQ(none.solver.multigrid.amg, solvers::AmgMethod::smoothed_aggregation);
 }

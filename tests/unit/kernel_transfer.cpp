@@ -18,7 +18,7 @@ namespace {
 using element::Shape;
 
 /// A transfer between degrees on one cell, or from a cell to its children.
-TransferInput transfer(Shape shape, int coarse_degree, int fine_degree, bool is_refined, int diagonal = 0) {
+TransferInput transfer(Shape shape, int coarse_degree, int fine_degree, bool is_refined, mesh::Halving halving = {}) {
   const auto element_on = [](Shape s, int degree) { return make_element(element::Family::lagrange, s, degree); };
   TransferInput result{.components = 2, .coarse = element_on(shape, coarse_degree), .children = {}, .masks = {}};
   if (!is_refined) {
@@ -26,7 +26,7 @@ TransferInput transfer(Shape shape, int coarse_degree, int fine_degree, bool is_
     result.children.push_back({fine, {fine->nodes().begin(), fine->nodes().end()}});
     return result;
   }
-  const auto& division = mesh::subdivision(shape, diagonal);
+  const auto& division = mesh::subdivision(shape, halving);
   for (const auto& child : division.children) {
     const auto fine = element_on(child.shape, fine_degree);
     result.children.push_back({fine, mesh::map_to_parent(shape, division, child, fine->nodes())});
@@ -39,8 +39,10 @@ std::vector<TransferInput> all_transfers(int coarse_degree, int fine_degree) {
   std::vector<TransferInput> result;
   for (const auto shape : element::all_cell_shapes) {
     result.push_back(transfer(shape, coarse_degree, fine_degree, false));
-    for (int diagonal = 0; diagonal < (shape == Shape::tetrahedron ? 3 : 1); ++diagonal)
-      result.push_back(transfer(shape, coarse_degree, fine_degree, true, diagonal));
+    for (std::uint8_t axes = 1; axes < 1 << element::dimension(shape); ++axes)
+      for (int diagonal = 0; diagonal < (shape == Shape::tetrahedron ? 3 : 1); ++diagonal)
+        if (mesh::can_be_halved(shape, {axes}))
+          result.push_back(transfer(shape, coarse_degree, fine_degree, true, {{axes}, diagonal}));
   }
   return result;
 }

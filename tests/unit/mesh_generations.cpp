@@ -111,6 +111,50 @@ TEST(generations, of_a_box_end_with_its_cells) {
   }
 }
 
+TEST(generations, of_a_stretched_box_lose_the_stretch_first) {
+  const auto cells = [](const mesh::BoxOptions& options, int times = 0) {
+    std::vector<std::int64_t> result;
+    for (const auto& mesh : mesh::box_generations(options, times).meshes) result.push_back(mesh->num_cells());
+    return result;
+  };
+  using Counts = std::vector<std::int64_t>;
+  const auto box = [](std::vector<double> size, const char* shape = "hexahedron") {
+    return mesh::BoxOptions{.cells = {4, 4, 4}, .size = std::move(size), .shape = shape};
+  };
+  EXPECT_EQ(cells(box({1, 1, 1})), (Counts{1, 8, 64}));
+  EXPECT_EQ(cells(box({1.9, 1, 1})), (Counts{1, 8, 64}));
+  EXPECT_EQ(cells(box({2, 1, 1})), (Counts{2, 16, 64})) << "2 x 2 x 2 cells would have edges 1, 1/2, 1/2";
+  EXPECT_EQ(cells(box({100, 1, 1})), (Counts{4, 16, 64}));
+  EXPECT_EQ(cells(box({100, 100, 1})), (Counts{16, 32, 64}));
+  EXPECT_EQ(cells(box({4, 2, 1})), (Counts{8, 32, 64})) << "z alone, then y and z";
+  EXPECT_EQ(cells(box({100, 1, 1}, "tetrahedron")), (Counts{6, 48, 384})) << "along all axes";
+  EXPECT_EQ(cells(box({1, 1, 100}, "prism")), (Counts{8, 32, 128})) << "triangles";
+  EXPECT_EQ(cells(box({100, 1, 1}, "prism")), (Counts{2, 16, 128})) << "the triangles and z have edges of length 1/4";
+  EXPECT_EQ(cells(box({100, 100, 1}, "prism")), (Counts{32, 64, 128})) << "z alone";
+  EXPECT_EQ(cells({.cells = {3, 2, 1}, .size = {100, 1, 0.5}, .shape = ""}, 1), (Counts{12, 48}));
+  EXPECT_EQ(mesh::box_generations(box({100, 1, 1}), 0, mesh::BoxCoarsening::all_axes).meshes[0]->num_cells(), 1);
+}
+
+TEST(generations, of_a_stretched_box_end_with_its_cells) {
+  for (const auto* shape : {"quadrilateral", "hexahedron", "prism"}) {
+    const auto dim = static_cast<std::size_t>(element::dimension(element::shape_from_name(shape)));
+    mesh::BoxOptions options{.cells = {3, 6, 8}, .size = {10, 1, 0.1}, .shape = shape};
+    options.cells.resize(dim);
+    options.size.resize(dim);
+    const auto coarsened = mesh::box_generations(options);
+    EXPECT_TRUE(mesh::has_coarser_box(options));
+    EXPECT_FALSE(mesh::has_coarser_box(options, mesh::BoxCoarsening::all_axes));
+    EXPECT_TRUE(coarsened.refinements.back().is_partial()) << shape;
+    const auto box = mesh::make_box(options);
+    EXPECT_TRUE(cells_of(*coarsened.finest()) == cells_of(box)) << shape;
+    EXPECT_TRUE(tagged_facets_of(*coarsened.finest()) == tagged_facets_of(box)) << shape;
+    EXPECT_EQ(coarsened.finest()->tag_names, box.tag_names);
+    auto twice = options;
+    for (auto& n : twice.cells) n *= 2;
+    EXPECT_EQ(mesh::box_generations(options, 1).finest()->points, mesh::box_generations(twice).finest()->points);
+  }
+}
+
 TEST(generations, are_one_where_a_box_has_an_odd_number_of_cells_or_children_of_other_shapes) {
   for (const auto& options : {mesh::BoxOptions{.cells = {3, 4}, .shape = "triangle"},
                               mesh::BoxOptions{.cells = {4, 4, 4}, .shape = "pyramid"},

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <rafter/base/error.hpp>
+#include <rafter/mesh/generations.hpp>
 #include <rafter/mesh/mesh.hpp>
 #include <rafter/mesh/subdivision.hpp>
 #include <tests/support/mesh_laws.hpp>
@@ -49,10 +51,91 @@ TEST(subdivision, has_the_known_children) {
   EXPECT_EQ(child_shapes(Shape::pyramid), (Counts{{Shape::tetrahedron, 4}, {Shape::pyramid, 6}}));
 }
 
+/// All ways of dividing cells of a shape.
+std::vector<mesh::Halving> halvings(Shape shape) {
+  std::vector<mesh::Halving> result;
+  for (std::uint8_t axes = 1; axes < 1 << element::dimension(shape); ++axes)
+    for (int diagonal = 0; diagonal < (shape == Shape::tetrahedron ? 3 : 1); ++diagonal)
+      if (mesh::can_be_halved(shape, {axes})) result.push_back({{axes}, diagonal});
+  return result;
+}
+
+TEST(subdivision, along_some_axes_has_the_known_children) {
+  const auto count = [](Shape shape, std::uint8_t axes) { return mesh::subdivision(shape, {{axes}}).children.size(); };
+  EXPECT_EQ(halvings(Shape::quadrilateral).size(), 3u);
+  EXPECT_EQ(halvings(Shape::hexahedron).size(), 7u);
+  EXPECT_EQ(halvings(Shape::prism).size(), 3u);
+  for (const auto shape : {Shape::interval, Shape::triangle, Shape::pyramid}) EXPECT_EQ(halvings(shape).size(), 1u);
+  EXPECT_EQ(halvings(Shape::tetrahedron).size(), 3u);
+  EXPECT_EQ(count(Shape::quadrilateral, 2), 2u);
+  EXPECT_EQ(count(Shape::hexahedron, 1), 2u);
+  EXPECT_EQ(count(Shape::hexahedron, 5), 4u);
+  EXPECT_EQ(count(Shape::prism, 3), 4u);
+  EXPECT_EQ(count(Shape::prism, 4), 2u);
+  EXPECT_THROW((void)count(Shape::prism, 1), base::InternalError);
+  EXPECT_THROW((void)count(Shape::triangle, 2), base::InternalError);
+}
+
+TEST(subdivision, along_some_axes_keeps_the_length_along_the_others) {
+  for (const auto shape : element::all_cell_shapes)
+    for (const auto& halving : halvings(shape)) {
+      if (shape == Shape::tetrahedron || shape == Shape::pyramid) continue; // children between have other shapes
+      const auto& split = mesh::subdivision(shape, halving);
+      const int dim = element::dimension(shape);
+      for (const auto& child : split.children) {
+        const auto x = mesh::map_to_parent(shape, split, child, element::reference_vertices(shape));
+        for (int d = 0; d < dim; ++d) {
+          double low = 1, high = -1;
+          for (std::size_t i = static_cast<std::size_t>(d); i < x.size(); i += static_cast<std::size_t>(dim)) {
+            low = std::min(low, x[i]);
+            high = std::max(high, x[i]);
+          }
+          EXPECT_DOUBLE_EQ(high - low, halving.axes.has(d) ? 1 : 2) << element::name(shape);
+        }
+      }
+    }
+}
+
+TEST(subdivision, children_of_facets_lie_on_them_and_fill_them) {
+  for (const auto shape : element::all_cell_shapes)
+    for (const auto& halving : halvings(shape)) {
+      const int dim = element::dimension(shape);
+      const auto& split = mesh::subdivision(shape, halving);
+      for (int f = 0; f < element::num_facets(shape) && dim > 1; ++f) {
+        const auto vertices = element::entity_vertices(shape, dim - 1, f);
+        const auto& children = mesh::facet_children(shape, f, halving.axes);
+        std::size_t found = 0; // facets of children whose vertices all lie on the facet
+        for (const auto& child : split.children)
+          for (int g = 0; g < element::num_facets(child.shape); ++g) {
+            const auto of_child = element::entity_vertices(child.shape, dim - 1, g);
+            const auto lies_on_facet = [&](int v) {
+              const auto& centre =
+                  split.vertices[static_cast<std::size_t>(child.vertices[static_cast<std::size_t>(v)])];
+              return std::ranges::all_of(element::entity_vertices(shape, centre.dim, centre.entity),
+                                         [&](int w) { return std::ranges::find(vertices, w) != vertices.end(); });
+            };
+            if (!std::ranges::all_of(of_child, lies_on_facet)) continue;
+            ++found;
+            std::vector<int> numbers;
+            for (const int v : of_child) numbers.push_back(child.vertices[static_cast<std::size_t>(v)]);
+            std::ranges::sort(numbers);
+            EXPECT_EQ(std::ranges::count_if(children,
+                                            [&](const mesh::Child& of_facet) {
+                                              auto others = of_facet.vertices;
+                                              std::ranges::sort(others);
+                                              return others == numbers;
+                                            }),
+                      1);
+          }
+        EXPECT_EQ(found, children.size()) << element::name(shape) << " facet " << f;
+      }
+    }
+}
+
 TEST(subdivision, children_fill_the_reference_cell_and_keep_its_orientation) {
   for (const auto shape : element::all_cell_shapes)
-    for (int diagonal = 0; diagonal < (shape == Shape::tetrahedron ? 3 : 1); ++diagonal) {
-      const auto& split = mesh::subdivision(shape, diagonal);
+    for (const auto& halving : halvings(shape)) {
+      const auto& split = mesh::subdivision(shape, halving);
       double sum = 0;
       for (const auto& child : split.children) {
         const double det = relative_determinant(shape, split, child);
@@ -157,4 +240,67 @@ TEST(refined, periodic_meshes_keep_their_topology_and_their_geometry) {
   EXPECT_EQ(mesh_laws::euler_characteristic(fine), 0);
   EXPECT_NEAR(mesh_laws::volume(fine), 3.0, 1e-14);
   EXPECT_GT(mesh_laws::smallest_det_j(fine), 0.05);
+}
+
+TEST(refined, along_some_axes_a_box_is_the_box_with_twice_the_cells_along_them) {
+  for (const auto* shape : {"quadrilateral", "hexahedron", "prism"}) {
+    const auto dim = static_cast<std::size_t>(element::dimension(element::shape_from_name(shape)));
+    for (const auto& halving : halvings(element::shape_from_name(shape))) {
+      mesh::BoxOptions options{.cells = {2, 1, 3}, .size = {1, 2, 1}, .shape = shape, .degree = 2};
+      options.cells.resize(dim);
+      options.size.resize(dim);
+      const std::vector steps{halving.axes};
+      const auto generations =
+          mesh::refined_generations(std::make_shared<const mesh::Mesh>(mesh::make_box(options)), steps);
+      const auto& fine = *generations.finest();
+      for (std::size_t d = 0; d < dim; ++d)
+        if (halving.axes.has(static_cast<int>(d))) options.cells[d] *= 2;
+      const auto direct = mesh::make_box(options);
+      EXPECT_EQ(fine.num_vertices, direct.num_vertices);
+      EXPECT_EQ(fine.num_cells(), direct.num_cells());
+      EXPECT_EQ(fine.points.size(), direct.points.size());
+      EXPECT_EQ(fine.tagged_facets.size(), direct.tagged_facets.size());
+      EXPECT_EQ(mesh_laws::euler_characteristic(fine), 1);
+      EXPECT_NEAR(mesh_laws::volume(fine), mesh_laws::volume(direct), 1e-14);
+      for (int side = 1; side <= 2 * static_cast<int>(dim); ++side)
+        EXPECT_NEAR(mesh_laws::tagged_area(fine, side), mesh_laws::tagged_area(direct, side), 1e-14) << side;
+      EXPECT_EQ(generations.refinements[0].is_partial(), !halving.axes.has_all(static_cast<int>(dim)));
+    }
+  }
+}
+
+TEST(refined, along_some_axes_bent_cells_stay_as_they_are) {
+  auto box = mesh_laws::make_case({3, "hexahedron"}, 1, 3);
+  mesh_laws::bend(box);
+  const auto volume = mesh_laws::volume(box);
+  const std::vector<mesh::Axes> steps{{2}, {5}};
+  const auto generations = mesh::refined_generations(std::make_shared<const mesh::Mesh>(std::move(box)), steps);
+  EXPECT_NEAR(mesh_laws::volume(*generations.finest()), volume, 1e-12);
+  EXPECT_GT(mesh_laws::smallest_det_j(*generations.finest()), 0);
+  EXPECT_EQ(generations.finest()->num_cells(), 8 * generations.meshes[0]->num_cells());
+  for (const auto parent : generations.finest()->groups[0].parents)
+    EXPECT_LT(parent, generations.meshes[0]->num_cells());
+}
+
+TEST(refined, along_some_axes_refuses_what_does_not_fit) {
+  const auto message = [](mesh::Mesh mesh, mesh::Axes axes) -> std::string {
+    const std::vector steps{axes};
+    try {
+      (void)mesh::refined_generations(std::make_shared<const mesh::Mesh>(std::move(mesh)), steps);
+    } catch (const base::InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_NE(message(mesh::make_box({.cells = {2, 2}, .shape = "triangle"}), {1}).find("a triangle is not refined"),
+            std::string::npos);
+  EXPECT_NE(message(mesh::make_box({.cells = {4, 1, 1}, .shape = "mixed"}), {4}).find("is not refined"),
+            std::string::npos);
+  auto turned = mesh::make_box({.cells = {2, 1}, .shape = "quadrilateral"});
+  auto& vertices = turned.groups[0].vertices;
+  const std::vector<std::int32_t> second(vertices.begin() + 4, vertices.end());
+  for (std::size_t v = 0; v < 4; ++v)
+    vertices[4 + v] = turned.groups[0].nodes[4 + v] = second[std::array{1, 3, 0, 2}[v]];
+  EXPECT_EQ(message(turned, {}), "");
+  EXPECT_NE(message(turned, {1}).find("refined along different axes"), std::string::npos);
 }

@@ -128,9 +128,10 @@ TEST_P(OpenClOnShape, MatricesAreThoseOfTheHost) {
 }
 
 TEST_P(OpenClOnShape, TransfersAreThoseOfTheHost) {
-  for (const bool is_refined : {false, true}) {
-    TransferProblem problem(scrambled(box(GetParam()), 1), is_refined,
-                            {.coarse_degree = 1, .fine_degree = is_refined ? 1 : 3, .components = {0, 2}});
+  for (const auto& [shape, way] : transfer_cases()) {
+    if (shape != GetParam()) continue;
+    TransferProblem problem(scrambled(box(shape), 1, way.axes), way,
+                            {.coarse_degree = 1, .fine_degree = way.is_refined ? 1 : 3, .components = {0, 2}});
     problem.constrain({});
     expect_same([&](const Device& device) {
       const auto transfer = op::make_transfer(problem.specification, {.device = device, .planner = planner()});

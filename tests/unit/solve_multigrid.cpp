@@ -43,6 +43,22 @@ TEST(coarser_places, follow_the_steps) {
   EXPECT_THROW(op::coarser_places({0, {8}}, once), base::InputError) << "there is no coarser mesh";
 }
 
+TEST(coarser_places, lose_the_stretch_first) {
+  const auto meshes = mesh::box_generations({.cells = {8, 8}, .size = {4, 1}, .shape = "quadrilateral"});
+  ASSERT_EQ(meshes.meshes.size(), 4u); // 4 x 1, 8 x 2, 8 x 4 and 8 x 8 cells
+  const op::LevelPlace finest{3, {4}};
+  using Places = std::vector<op::LevelPlace>;
+  const auto steps = [&](const char* text, bool repeats_steps = true) {
+    auto coarsening = all_the_way(text);
+    coarsening.repeats_steps = repeats_steps;
+    return op::coarser_places(finest, coarsening, meshes.refinements);
+  };
+  EXPECT_EQ(steps("p,h"), (Places{{2, {4}}, {1, {4}}, {1, {2}}, {1, {1}}, {0, {1}}}));
+  EXPECT_EQ(steps("h,p"), (Places{{2, {4}}, {1, {4}}, {0, {4}}, {0, {2}}, {0, {1}}}));
+  EXPECT_EQ(steps("p"), (Places{{3, {2}}, {3, {1}}})) << "on the mesh as it is";
+  EXPECT_EQ(steps("p,h", false), (Places{{3, {2}}, {2, {2}}})) << "a list is taken as it is";
+}
+
 TEST(coarser_places, halve_every_degree_or_take_those_of_a_list) {
   using Places = std::vector<op::LevelPlace>;
   EXPECT_EQ(op::coarser_places({0, {5, 2}}, all_the_way("p")), (Places{{0, {2, 1}}, {0, {1, 1}}}));
@@ -89,6 +105,17 @@ TEST(levels, end_where_few_unknowns_are_left) {
             1u);
 }
 
+TEST(levels, end_with_more_unknowns_where_cells_are_still_stretched) {
+  const auto meshes = mesh::box_generations({.cells = {8, 2}, .size = {100, 1}, .shape = "quadrilateral"});
+  ASSERT_EQ(meshes.meshes[0]->num_cells(), 8); // in one row, with 33 x 5 nodes
+  for (const auto& [enough, degree] : {std::pair{17, 4}, {16, 2}}) {
+    auto coarsening = all_the_way("p,h");
+    coarsening.enough_unknowns = enough;
+    const LevelledProblem problem(meshes, {.degree = 4, .coarsening = coarsening});
+    EXPECT_EQ(problem.levels().front().place, (op::LevelPlace{0, {degree}})) << enough;
+  }
+}
+
 TEST(multigrid, is_symmetric_and_positive) {
   for (const auto& [shape, degree] : {std::pair{"triangle", 3}, {"mixed", 2}})
     for (const auto* steps : {"p,h", "h,p"}) {
@@ -117,6 +144,26 @@ TEST(multigrid, needs_few_iterations_on_every_shape) {
                                     {.degree = degree, .coarsening = all_the_way("p,h")});
       EXPECT_LE(problem.iterations(), 15) << shape << " " << degree;
     }
+  }
+}
+
+TEST(multigrid, needs_few_iterations_on_stretched_cells) {
+  const std::vector<double> needles{100, 1, 1}, plates{100, 100, 1};
+  for (const auto& [shape, size, degree] : {std::tuple{"quadrilateral", std::vector<double>{100, 1}, 4},
+                                            {"quadrilateral", std::vector<double>{1, 100}, 1},
+                                            {"hexahedron", needles, 2},
+                                            {"hexahedron", plates, 2},
+                                            {"prism", plates, 2},
+                                            {"prism", std::vector<double>{1, 1, 100}, 2}}) {
+    const auto iterations = [&](mesh::BoxCoarsening coarsening) {
+      mesh::BoxOptions box{.cells = {16, 16}, .size = size, .shape = shape};
+      if (size.size() == 3) box.cells = {8, 8, 8};
+      return LevelledProblem(mesh::box_generations(box, 0, coarsening),
+                             {.degree = degree, .coarsening = all_the_way("p,h")})
+          .iterations();
+    };
+    EXPECT_LE(iterations(mesh::BoxCoarsening::short_edges), 10) << shape << " " << degree;
+    EXPECT_GE(iterations(mesh::BoxCoarsening::all_axes), 15) << shape << " " << degree << ": why there are others";
   }
 }
 
