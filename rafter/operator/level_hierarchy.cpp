@@ -290,15 +290,17 @@ std::vector<std::shared_ptr<GeneratedForm>> kernels_of(std::span<const Generated
 
 std::vector<Level> make_levels(std::vector<GeneratedLevel> generated, const Operator& finest,
                                const mesh::Generations& meshes, const TransferFactory& make) {
-  const auto compiled = [&finest](const TransferSpecification& of, schedule::Precision precision) {
-    return make_transfer(
-        of, {.device = finest.device(), .plan = {}, .precision = precision, .planner = finest.built().options.planner});
-  };
   std::vector<std::shared_ptr<Operator>> operators;
   for (auto& level : generated)
     operators.push_back(std::make_shared<Operator>(level.action, std::move(level.constraints), level.diagonal));
   std::vector<Level> result(generated.size());
   std::shared_ptr<const Operator> finer(std::shared_ptr<void>(), &finest);
+  // Cycles are on vectors of floats where the operators of all levels but the coarsest are, as those of multigrid in
+  // single precision. The plan of an operator may ask for floats on its own level alone, which then takes doubles, too.
+  const auto is_single = [](const auto& A) { return A->is_single(); };
+  const auto precision = finest.is_single() && std::ranges::all_of(operators | std::views::drop(1), is_single)
+                             ? schedule::Precision::single_precision
+                             : schedule::Precision::double_precision;
   for (std::size_t l = result.size(); l-- > 0; finer = operators[l]) { // data follow those of the finer level
     auto& level = generated[l];
     const auto* refinement = level.nodes != nullptr || finer->system().mesh == level.system.mesh
@@ -313,8 +315,11 @@ std::vector<Level> make_levels(std::vector<GeneratedLevel> generated, const Oper
     data->follow();
     const auto transfer = [&]() -> std::shared_ptr<const Transfer> {
       if (level.nodes != nullptr)
-        return std::make_shared<const NodeTransfer>(of, *level.nodes, finest.device(), finer->built().vectors());
-      return make ? make(of) : compiled(of, finer->built().vectors());
+        return std::make_shared<const NodeTransfer>(of, *level.nodes, finest.device(), precision);
+      if (make) return make(of);
+      return make_transfer(
+          of,
+          {.device = finest.device(), .plan = {}, .precision = precision, .planner = finest.built().options.planner});
     };
     result[l] = {std::move(level.place), std::move(level.system), operators[l], transfer(), std::move(data)};
   }

@@ -23,6 +23,7 @@ struct MultigridOptions {
   std::shared_ptr<device::Device> device{}; ///< null: the host, with one thread
   schedule::Precision precision =
       schedule::Precision::double_precision; ///< of levels, whose transfers are compiled then
+  std::string plan{};                        ///< of the operator; empty: it is chosen
 };
 
 inline std::shared_ptr<const op::Transfer> reference_transfer(const op::TransferSpecification& of) {
@@ -47,8 +48,11 @@ public:
     if (options.has_dirichlet)
       conditions.push_back(dirichlet(
           space, [](std::span<const double>, std::size_t) { return 0.0; }, options.dirichlet_tags));
-    const auto own =
-        planned({.device = "host", .threads = 1, .shared_device = options.device, .dirichlet = conditions});
+    const auto own = planned({.device = "host",
+                              .threads = 1,
+                              .shared_device = options.device,
+                              .plan = options.plan,
+                              .dirichlet = conditions});
     A_ = std::make_shared<const op::Operator>(form, op::Systems(system_), own);
     auto kernels = A_->built().options;
     kernels.precision = options.precision;

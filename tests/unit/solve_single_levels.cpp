@@ -83,6 +83,22 @@ TEST(single_levels, without_a_coarser_one_stay_in_double) {
   EXPECT_EQ(problem.iterations(), 1);
 }
 
+TEST(single_levels, are_none_where_a_plan_asks_for_floats_in_the_operator_alone) {
+  const auto meshes = meshes_of("quadrilateral");
+  MultigridOptions options{.degree = 3, .coarsening = all_the_way()};
+  const LevelledProblem in_double(meshes, options);
+  options.plan = "vector_width=8 storage=float compute=float accumulate=float";
+  const LevelledProblem planned(meshes, options, op::TransferFactory());
+  ASSERT_GE(planned.levels().size(), 2u);
+  EXPECT_TRUE(planned.A().is_single());
+  const auto M = solvers::make_preconditioner(planned.A(), planned.solver());
+  EXPECT_FALSE(M->is_single());
+  const Vector r = random_residual(planned.A(), 1);
+  const auto of_double = solvers::make_preconditioner(in_double.A(), in_double.solver());
+  const auto expected = values_of(cycle_of(in_double, *of_double, r));
+  EXPECT_LE(distance(values_of(cycle_of(planned, *M, r)), expected), rounding_of(planned) * largest(expected));
+}
+
 TEST(single_levels, make_cycles_that_are_symmetric_and_positive) {
   for (const auto& [shape, degree] : {std::pair{"triangle", 3}, {"mixed", 2}, {"hexahedron", 4}})
     for (const auto* steps : {"p,h", "h,p"}) {
