@@ -2,6 +2,17 @@
 #include <rafter/operator/chunk_bounds.hpp>
 
 namespace rafter::op {
+namespace {
+
+/// Brings a table to the device, so that runs, which may be on several threads, need not.
+space::IndexTables::Integers on_device(const std::shared_ptr<device::Device>& device,
+                                       base::AlignedVector<std::int32_t> values) {
+  space::IndexTables::Integers result(device, std::move(values));
+  static_cast<void>(result.device_read());
+  return result;
+}
+
+} // namespace
 
 ChunkStages with_bounds(const std::vector<std::vector<BlockChunk>>& chunks,
                         const std::function<bool(std::size_t kernel)>& reads_bounds,
@@ -24,14 +35,14 @@ ChunkStages with_bounds(const std::vector<std::vector<BlockChunk>>& chunks,
         runs.push_back({chunk.piece, begin, end});
     }
   }
-  result.bounds = {device, std::move(bounds)};
+  result.bounds = on_device(device, std::move(bounds));
   return result;
 }
 
 space::IndexTables::Integers bounds_of(const TouchedRanges& touched, const std::shared_ptr<device::Device>& device) {
   base::AlignedVector<std::int32_t> bounds;
   for (const auto& part : touched.parts) bounds.insert(bounds.end(), {part.batch_begin, part.batch_end});
-  return {device, std::move(bounds)};
+  return on_device(device, std::move(bounds));
 }
 
 } // namespace rafter::op
