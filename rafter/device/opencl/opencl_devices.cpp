@@ -41,7 +41,10 @@ public:
     return 1;
   }
 
+  /// Doubles in a register of a processor, which runs the items of a group one after the other. Graphics processors run
+  /// them side by side, also those that tell a width.
   int vector_width() const {
+    if ((number<cl_device_type>(CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) == 0) return 1;
     constexpr cl_uint most = 8; // doubles in the widest registers there are
     return static_cast<int>(
         std::bit_floor(std::clamp<cl_uint>(number<cl_uint>(CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE), 1, most)));
