@@ -263,8 +263,7 @@ void PreparedProblem::make_operators(const form::LoweredForm& bilinear, const st
     levels = generate_levels(own_options);
     auto level_options = own_options;
     if (!levels.empty()) level_options.precision = problem_.level_precision;
-    if (uses_multigrid(problem_))
-      own_level = op::generate_own_level(bilinear, system_, options_.dirichlet, level_options);
+    own_level = op::generate_own_level(bilinear, system_, options_.dirichlet, level_options);
   }
   if (solves && uses_blocks(problem_))
     blocks_ = generate_blocks(problem_, forms_->preconditioner(), system_, options_.dirichlet, own_options, meshes_);
