@@ -47,21 +47,37 @@ double count_nodes(const io::Field& field, const mesh::Mesh& mesh) {
   return count;
 }
 
+bool has_single_levels(const io::Problem& problem) {
+  return problem.level_precision == schedule::Precision::single_precision;
+}
+
+/// Returns the number of vectors of the system's length that the levels of multigrid keep.
+double num_vectors_of_multigrid(const io::Problem& problem) {
+  if (!uses_multigrid(problem)) return 0;
+  // The finest level keeps the four vectors of its smoother and a residual. Coarser ones keep a right-hand side and a
+  // solution, too; together they have less than half as many unknowns, but where boxes lose their stretch along one
+  // axis, as many.
+  const auto& box = problem.mesh.box;
+  const bool is_halved_along_one_axis =
+      box && box->cells.size() > 1 && mesh::num_halved_axes(*box, problem.box_coarsening) == 1;
+  const double result = 5 + (is_halved_along_one_axis ? 7 : 3);
+  return has_single_levels(problem) ? 0.5 * result + 1 : result; // with a right-hand side and a solution in floats
+}
+
 /// Returns the number of vectors of the system's length that a solve keeps: solution, right-hand side, diagonal,
 /// boundary values and what the method needs.
 double num_vectors(const io::Problem& problem) {
   const auto& options = problem.solver;
   constexpr double conjugate_gradients = 4;
-  const double common = 6 + num_null_space_vectors(problem);
-  // The finest level keeps the vectors of its smoother and a residual, in floats its right-hand side and solution, too;
-  // all coarser ones together have fewer unknowns.
-  const bool is_single = problem.level_precision == schedule::Precision::single_precision;
-  const double multigrid = !uses_multigrid(problem) ? 0 : is_single ? 5 : 8;
+  const double common = 6 + num_null_space_vectors(problem), multigrid = num_vectors_of_multigrid(problem);
   constexpr double minimal_residuals = 8, stabilised = 7;
   if (options.method == "minres") return common + multigrid + minimal_residuals;
   if (options.method == "bicgstab") return common + multigrid + stabilised;
   if (options.method != "gmres") return common + multigrid + conjugate_gradients;
-  return common + multigrid + std::min(options.restart, options.control.iteration_limit()) + 1;
+  // Flexible steps keep the image of each vector under the preconditioner, too.
+  const bool is_flexible = uses_multigrid(problem) && (has_single_levels(problem) || options.multigrid.coarse_rtol > 0);
+  const int kept = std::min(options.restart, options.control.iteration_limit());
+  return common + multigrid + (is_flexible ? 2 : 1) * kept + 1;
 }
 
 [[noreturn]] void refuse_size(const io::Problem& problem, double unknowns, double cells, double needed,

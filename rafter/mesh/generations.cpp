@@ -72,9 +72,16 @@ Generations box_generations(const BoxOptions& options, int times, BoxCoarsening 
   return refined_generations(std::make_shared<const Mesh>(make_box(box)), steps);
 }
 
-bool has_coarser_box(const BoxOptions& options, BoxCoarsening coarsening) {
+int num_halved_axes(const BoxOptions& options, BoxCoarsening coarsening) {
   require_valid(options);
-  return has_similar_children(options) && next_axes(options, coarsening).has_value();
+  const auto axes = has_similar_children(options) ? next_axes(options, coarsening) : std::nullopt;
+  int result = 0;
+  for (std::size_t d = 0; axes && d < options.cells.size(); ++d) result += axes->has(static_cast<int>(d)) ? 1 : 0;
+  return result;
+}
+
+bool has_coarser_box(const BoxOptions& options, BoxCoarsening coarsening) {
+  return num_halved_axes(options, coarsening) > 0;
 }
 
 namespace {

@@ -70,6 +70,9 @@ enum class BoxCoarsening : std::uint8_t {
 Generations box_generations(const BoxOptions& options, int times = 0,
                             BoxCoarsening coarsening = BoxCoarsening::short_edges);
 
+/// Number of axes along which the box itself is halved to make the generation before it; 0: there is none.
+int num_halved_axes(const BoxOptions& options, BoxCoarsening coarsening = BoxCoarsening::short_edges);
+
 /// Says whether box_generations has a generation before the box itself.
 bool has_coarser_box(const BoxOptions& options, BoxCoarsening coarsening = BoxCoarsening::short_edges);
 

@@ -135,6 +135,18 @@ TEST(generations, of_a_stretched_box_lose_the_stretch_first) {
   EXPECT_EQ(mesh::box_generations(box({100, 1, 1}), 0, mesh::BoxCoarsening::all_axes).meshes[0]->num_cells(), 1);
 }
 
+TEST(generations, of_a_box_begin_with_the_axes_that_are_told) {
+  const auto axes = [](std::vector<double> size, const char* shape, int cells = 4) {
+    return mesh::num_halved_axes({.cells = {cells, cells, cells}, .size = std::move(size), .shape = shape});
+  };
+  EXPECT_EQ(axes({1, 1, 1}, "hexahedron"), 3);
+  EXPECT_EQ(axes({100, 1, 1}, "hexahedron"), 2);
+  EXPECT_EQ(axes({100, 100, 1}, "hexahedron"), 1);
+  EXPECT_EQ(axes({100, 100, 1}, "tetrahedron"), 3);
+  EXPECT_EQ(axes({1, 1, 1}, "hexahedron", 3), 0) << "three cells cannot be halved";
+  EXPECT_EQ(axes({1, 1, 1}, "pyramid"), 0);
+}
+
 TEST(generations, of_a_stretched_box_end_with_its_cells) {
   for (const auto* shape : {"quadrilateral", "hexahedron", "prism"}) {
     const auto dim = static_cast<std::size_t>(element::dimension(element::shape_from_name(shape)));
