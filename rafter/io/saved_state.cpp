@@ -109,7 +109,8 @@ SavedTime read_state(const std::string& path, const mesh::Mesh& mesh, std::span<
   if (file.text_attribute(group, "Mesh") != mesh_hash(mesh))
     refuse(path,
            "its state is that of another mesh: points or cells differ; a run goes on with the mesh, its refinement and "
-           "its periodic boundaries as they were");
+           "its periodic boundaries as they were, and on a box with solver.preconditioner and "
+           "solver.multigrid.semicoarsening, too, because multigrid numbers the cells of boxes in an order of its own");
   for (const auto& field : fields) {
     if (!file.has(values_group + "/" + field.name) || !file.has(spaces_group + "/" + field.name))
       refuse(path, fmt::format("its state has no field '{}'", field.name));

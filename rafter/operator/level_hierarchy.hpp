@@ -37,7 +37,9 @@ struct Coarsening {
   /// and hexahedra; on meshes with other cells it is 2, because smoothers with the diagonal damp less there.
   int largest_step = 0;
   /// Coarsening ends with the first level that has at most so many unknowns, whose matrix is factorised in no time.
-  std::int64_t enough_unknowns = 500; ///< ten times as many on the coarsest mesh where its cells are still stretched
+  /// On the coarsest mesh ten times as many where it was refined along some axes alone: as a rule its cells are still
+  /// stretched then.
+  std::int64_t enough_unknowns = 500;
 };
 
 /// Reads steps from a text such as "p,h" or "lor". Throws InputError that names what is accepted.
