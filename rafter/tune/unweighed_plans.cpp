@@ -29,6 +29,11 @@ Features slice_features(double length, int block, const schedule::Plan& plan) {
   return f;
 }
 
+/// Doubles in a register of the host, or that an item computes at a time, whatever a record of its device says.
+int width_of(const schedule::Plan& plan, int register_width, const schedule::Target& target) {
+  return schedule::has_items(plan) ? target.lanes_of_item : register_width;
+}
+
 } // namespace
 
 schedule::Plan plan_usual(kernel::FactorStorage factors, int cells_per_batch, int register_width,
@@ -42,8 +47,7 @@ schedule::Plan plan_usual(kernel::FactorStorage factors, int cells_per_batch, in
     result.scatter = given->scatter;
   }
   if (schedule::may_have_lanes(result))
-    result.vector_width = usual_width(
-        cells_per_batch, schedule::has_items(result) ? target.lanes_of_item : register_width, result.compute);
+    result.vector_width = usual_width(cells_per_batch, width_of(result, register_width, target), result.compute);
   return schedule::without_unused_keys(result);
 }
 
@@ -53,7 +57,8 @@ schedule::Plan plan_transfer(int cells_per_batch, int register_width, const sche
   if (precision == schedule::Precision::single_precision) of_numbers = schedule::in_single(of_numbers);
   auto result = plan_usual(schedule::Plan().factors, cells_per_batch, register_width, target, of_numbers);
   // Batches are made for lanes of doubles: with floats in twice as many, transfers of degree 2 were slower.
-  if (schedule::may_have_lanes(result)) result.vector_width = usual_width(cells_per_batch, register_width);
+  if (schedule::may_have_lanes(result))
+    result.vector_width = usual_width(cells_per_batch, width_of(result, register_width, target));
   // The texts of cells with children are long, and what -O3 does to their loops takes several times as long to compile.
   if (std::ranges::find(flag_sets, "O2") != flag_sets.end()) result.flags = "O2";
   return result;
