@@ -88,8 +88,8 @@ std::vector<Row> opencl_rows() try {
   std::vector<Row> rows;
   for (const auto& found : device::opencl_devices()) {
     const auto& device = found.capabilities;
-    const auto text = fmt::format("{} ({}), {} compute units, {:.1f} GiB", device.description, device.version,
-                                  device.num_compute_units, static_cast<double>(device.memory_bytes) / (1 << 30));
+    const auto text = fmt::format("{} ({}), {} compute units, {:.1f} GB", device.description, device.version,
+                                  device.num_compute_units, 1e-9 * static_cast<double>(device.memory_bytes));
     const bool works = found.objection.empty();
     rows.push_back({fmt::format("opencl:{}", rows.size()), works ? "works" : "cannot be used", purpose,
                     works ? text + ceilings_text(device) : text + "; " + found.objection});
