@@ -38,12 +38,25 @@ Axes short_axes(const BoxOptions& box) {
   return result;
 }
 
-/// The axes along which a box is halved; none where it has an odd number of cells along one of them.
-std::optional<Axes> next_axes(const BoxOptions& box, BoxCoarsening coarsening) {
+/// The axes along which a box is halved; none where it cannot be. Where cells are stretched, or were before some
+/// halvings
+/// (`is_after_partial`), short axes with an odd number of cells stay as they are beside others that are halved.
+std::optional<Axes> next_axes(const BoxOptions& box, BoxCoarsening coarsening, bool is_after_partial) {
   const auto axes = coarsening == BoxCoarsening::short_edges ? short_axes(box) : Axes{};
-  for (std::size_t d = 0; d < box.cells.size(); ++d)
-    if (axes.has(static_cast<int>(d)) && box.cells[d] % 2 != 0) return std::nullopt;
-  return axes;
+  const auto is_even = [&](std::size_t d) { return box.cells[d] % 2 == 0; };
+  const bool has_triangles = box.cells.size() == 3 && box.shape == element::name(element::Shape::prism);
+  Axes even{0};
+  bool are_all_even = true;
+  for (std::size_t d = 0; d < box.cells.size(); ++d) {
+    if (!axes.has(static_cast<int>(d))) continue;
+    // Both axes of the triangles of prisms are halved, or none.
+    const bool halves = has_triangles && d < 2 ? is_even(0) && is_even(1) : is_even(d);
+    if (halves) even.bits |= static_cast<std::uint8_t>(1 << d);
+    are_all_even = are_all_even && halves;
+  }
+  if (are_all_even) return axes;
+  const bool is_stretched = is_after_partial || !axes.has_all(static_cast<int>(box.cells.size()));
+  return is_stretched && even.bits != 0 ? std::optional(even) : std::nullopt;
 }
 
 bool is_refinable(const BoxOptions& box, int times) {
@@ -63,9 +76,11 @@ Generations box_generations(const BoxOptions& options, int times, BoxCoarsening 
   auto box = options;
   for (int& cells : box.cells) cells <<= times;
   std::vector<Axes> steps;
-  while (const auto axes = next_axes(box, coarsening)) {
+  bool is_after_partial = false;
+  while (const auto axes = next_axes(box, coarsening, is_after_partial)) {
     for (std::size_t d = 0; d < box.cells.size(); ++d)
       if (axes->has(static_cast<int>(d))) box.cells[d] /= 2;
+    is_after_partial = is_after_partial || !axes->has_all(static_cast<int>(box.cells.size()));
     steps.push_back(*axes);
   }
   std::ranges::reverse(steps);
@@ -74,7 +89,7 @@ Generations box_generations(const BoxOptions& options, int times, BoxCoarsening 
 
 int num_halved_axes(const BoxOptions& options, BoxCoarsening coarsening) {
   require_valid(options);
-  const auto axes = has_similar_children(options) ? next_axes(options, coarsening) : std::nullopt;
+  const auto axes = has_similar_children(options) ? next_axes(options, coarsening, false) : std::nullopt;
   int result = 0;
   for (std::size_t d = 0; axes && d < options.cells.size(); ++d) result += axes->has(static_cast<int>(d)) ? 1 : 0;
   return result;

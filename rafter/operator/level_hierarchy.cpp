@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/base/error_context.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/base/timing.hpp>
 #include <rafter/form/bilinear_parts.hpp>
@@ -260,7 +261,9 @@ std::vector<GeneratedLevel> generate_levels(const HierarchySpecification& specif
   for (auto& place : places) {
     if (are_enough()) break;
     std::shared_ptr<const space::LowOrderRefinement> nodes;
-    if (place.is_low_order_refined) nodes = space::low_order_refinement(*above.spaces.front());
+    if (place.is_low_order_refined)
+      nodes = base::with_context("multigrid: coarsening \"lor\"",
+                                 [&] { return space::low_order_refinement(*above.spaces.front()); });
     const auto& mesh = nodes != nullptr ? nodes->mesh : meshes.meshes[place.generation];
     if (discretisation->mesh_ptr() != mesh) // the first level of a mesh has the highest degree there
       discretisation = std::make_shared<const space::Discretisation>(
@@ -268,7 +271,7 @@ std::vector<GeneratedLevel> generate_levels(const HierarchySpecification& specif
     auto system = system_like(specification.system, discretisation, place.degrees);
     num_unknowns = system.num_unknowns();
     above = system;
-    is_still_stretched = place.generation == 0 && meshes.meshes.size() > 1 && meshes.refinements[0].is_partial();
+    is_still_stretched = place.generation <= 1 && meshes.meshes.size() > 1 && meshes.refinements[0].is_partial();
     auto spaces = data.on(discretisation, highest(place.degrees));
     const bool is_coarsest = are_enough() || &place == &places.back();
     result.push_back(

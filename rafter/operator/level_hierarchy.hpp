@@ -37,8 +37,8 @@ struct Coarsening {
   /// and hexahedra; on meshes with other cells it is 2, because smoothers with the diagonal damp less there.
   int largest_step = 0;
   /// Coarsening ends with the first level that has at most so many unknowns, whose matrix is factorised in no time.
-  /// On the coarsest mesh ten times as many where it was refined along some axes alone: as a rule its cells are still
-  /// stretched then.
+  /// On the two coarsest meshes ten times as many where the coarsest was refined along some axes alone: as a rule its
+  /// cells are still stretched then.
   std::int64_t enough_unknowns = 500;
 };
 

@@ -81,6 +81,14 @@ template <class T>
 void NodeTransfer::run(const SlicedProduct& product, const device::Array<T>& x, device::Array<T>& y, bool adds) const {
   if ((precision_ == schedule::Precision::double_precision) != (sizeof(T) == sizeof(double)))
     throw base::InternalError("the vectors have another precision than those of the transfer");
+  const bool is_prolongation = &product == prolongation_.get();
+  const auto num_from = static_cast<std::size_t>(is_prolongation ? columns_ : rows_),
+             num_to = static_cast<std::size_t>(is_prolongation ? rows_ : columns_);
+  if (x.size() != num_from || y.size() != num_to)
+    throw base::InputError(
+        fmt::format("a transfer between equal nodes of vectors of {} and {} entries; accepted are {} "
+                    "and {}",
+                    x.size(), y.size(), num_from, num_to));
   product.run(x, y, adds);
 }
 

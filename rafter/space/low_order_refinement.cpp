@@ -84,13 +84,14 @@ private:
 
   void require_divisible() const {
     const auto refuse = [&](const std::string& why) {
-      throw base::InputError(fmt::format("a low-order-refined mesh between the nodes of '{}': {}", space_.name, why));
+      throw base::InputError(fmt::format("the mesh between the nodes of '{}': {}", space_.name, why));
     };
-    if (mesh_.distribution != nullptr) refuse("its mesh is a part of a larger one");
-    if (space_.is_broken()) refuse("it is broken, accepted are continuous spaces");
+    if (mesh_.distribution != nullptr) refuse("that of the space is a part of a larger one");
+    if (space_.is_broken()) refuse("the space is broken; accepted are continuous ones");
     for (const auto& group : mesh_.groups)
       if (group.shape == element::Shape::pyramid)
-        refuse("its mesh has pyramids, which are not divided into pyramids alone; accepted are all other shapes");
+        refuse(
+            "that of the space has pyramids, which are not divided into pyramids alone; accepted are all other shapes");
   }
 
   /// Cells of a shape are one group of the refined mesh, whatever the degrees of their geometry.

@@ -306,7 +306,7 @@ class Multigrid(command_test.CommandTest):
                              ("solver.multigrid.coarsening=[\"lor\", \"p\"]", "last step")):
             poisson = os.path.join(command_test.SOURCE, "bench", "multigrid", "poisson.toml")
             self.assert_refused(self.run_rafter("solve", poisson, "--set", "solver.multigrid.coarsening=lor", "--set",
-                                                change), "lor", word)
+                                                change), 'coarsening "lor"' if word != "last step" else '"lor"', word)
 
 
 if __name__ == "__main__":
