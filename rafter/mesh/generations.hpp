@@ -64,9 +64,9 @@ enum class BoxCoarsening : std::uint8_t {
 };
 
 /// Makes the box of make_box, refined `times` times, by refining one with half as many cells along some axes, and so on
-/// while these numbers are even. The cells of the box are those that make_box gives it, in another order. Boxes of
-/// pyramids, whose children are no pyramids alone, and mixed ones have no coarser generation. Throws the errors of
-/// make_box and Mesh::refined.
+/// while these numbers are even (of stretched cells: some of them). The cells of the box are those that make_box gives
+/// it, in another order. Boxes of pyramids, whose children are no pyramids alone, and mixed ones have no coarser
+/// generation. Throws the errors of make_box and Mesh::refined.
 Generations box_generations(const BoxOptions& options, int times = 0,
                             BoxCoarsening coarsening = BoxCoarsening::short_edges);
 
