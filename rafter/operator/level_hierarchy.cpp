@@ -2,7 +2,7 @@
 #include <rafter/operator/level_hierarchy.hpp>
 
 #include <algorithm>
-#include <ranges>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -301,7 +301,8 @@ std::vector<Level> make_levels(std::vector<GeneratedLevel> generated, const Oper
   // Cycles are on vectors of floats where the operators of all levels but the coarsest are, as those of multigrid in
   // single precision. The plan of an operator may ask for floats on its own level alone, which then takes doubles, too.
   const auto is_single = [](const auto& A) { return A->is_single(); };
-  const auto precision = finest.is_single() && std::ranges::all_of(operators | std::views::drop(1), is_single)
+  const auto finer_ones = std::span(operators).subspan(operators.empty() ? 0 : 1);
+  const auto precision = finest.is_single() && std::ranges::all_of(finer_ones, is_single)
                              ? schedule::Precision::single_precision
                              : schedule::Precision::double_precision;
   for (std::size_t l = result.size(); l-- > 0; finer = operators[l]) { // data follow those of the finer level
