@@ -148,22 +148,25 @@ TEST(multigrid, needs_few_iterations_on_every_shape) {
 }
 
 TEST(multigrid, needs_few_iterations_on_stretched_cells) {
+  struct Case {
+    const char* shape;
+    std::vector<double> size;
+    int degree;
+  };
   const std::vector<double> needles{100, 1, 1}, plates{100, 100, 1};
-  for (const auto& [shape, size, degree] : {std::tuple{"quadrilateral", std::vector<double>{100, 1}, 4},
-                                            {"quadrilateral", std::vector<double>{1, 100}, 1},
-                                            {"hexahedron", needles, 2},
-                                            {"hexahedron", plates, 2},
-                                            {"prism", plates, 2},
-                                            {"prism", std::vector<double>{1, 1, 100}, 2}}) {
+  for (const auto& of :
+       {Case{"quadrilateral", {100, 1}, 4}, Case{"quadrilateral", {1, 100}, 1}, Case{"hexahedron", needles, 2},
+        Case{"hexahedron", plates, 2}, Case{"prism", plates, 2}, Case{"prism", {1, 1, 100}, 2}}) {
     const auto iterations = [&](mesh::BoxCoarsening coarsening) {
-      mesh::BoxOptions box{.cells = {16, 16}, .size = size, .shape = shape};
-      if (size.size() == 3) box.cells = {8, 8, 8};
+      mesh::BoxOptions box{.cells = {16, 16}, .size = of.size, .shape = of.shape};
+      if (of.size.size() == 3) box.cells = {8, 8, 8};
       return LevelledProblem(mesh::box_generations(box, 0, coarsening),
-                             {.degree = degree, .coarsening = all_the_way("p,h")})
+                             {.degree = of.degree, .coarsening = all_the_way("p,h")})
           .iterations();
     };
-    EXPECT_LE(iterations(mesh::BoxCoarsening::short_edges), 10) << shape << " " << degree;
-    EXPECT_GE(iterations(mesh::BoxCoarsening::all_axes), 15) << shape << " " << degree << ": why there are others";
+    EXPECT_LE(iterations(mesh::BoxCoarsening::short_edges), 10) << of.shape << " " << of.degree;
+    EXPECT_GE(iterations(mesh::BoxCoarsening::all_axes), 15)
+        << of.shape << " " << of.degree << ": why there are others";
   }
 }
 
