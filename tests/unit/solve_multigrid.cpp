@@ -45,18 +45,18 @@ TEST(coarser_places, follow_the_steps) {
 
 TEST(coarser_places, lose_the_stretch_first) {
   const auto meshes = mesh::box_generations({.cells = {8, 8}, .size = {4, 1}, .shape = "quadrilateral"});
-  ASSERT_EQ(meshes.meshes.size(), 4u); // 4 x 1, 8 x 2, 8 x 4 and 8 x 8 cells
-  const op::LevelPlace finest{3, {4}};
+  ASSERT_EQ(meshes.meshes.size(), 5u); // 2 x 1, 4 x 1, 8 x 2, 8 x 4 and 8 x 8 cells
+  const op::LevelPlace finest{4, {4}};
   using Places = std::vector<op::LevelPlace>;
   const auto steps = [&](const char* text, bool repeats_steps = true) {
     auto coarsening = all_the_way(text);
     coarsening.repeats_steps = repeats_steps;
     return op::coarser_places(finest, coarsening, meshes.refinements);
   };
-  EXPECT_EQ(steps("p,h"), (Places{{2, {4}}, {1, {4}}, {1, {2}}, {1, {1}}, {0, {1}}}));
-  EXPECT_EQ(steps("h,p"), (Places{{2, {4}}, {1, {4}}, {0, {4}}, {0, {2}}, {0, {1}}}));
-  EXPECT_EQ(steps("p"), (Places{{3, {2}}, {3, {1}}})) << "on the mesh as it is";
-  EXPECT_EQ(steps("p,h", false), (Places{{3, {2}}, {2, {2}}})) << "a list is taken as it is";
+  EXPECT_EQ(steps("p,h"), (Places{{3, {4}}, {2, {4}}, {2, {2}}, {2, {1}}, {1, {1}}, {0, {1}}}));
+  EXPECT_EQ(steps("h,p"), (Places{{3, {4}}, {2, {4}}, {1, {4}}, {0, {4}}, {0, {2}}, {0, {1}}}));
+  EXPECT_EQ(steps("p"), (Places{{4, {2}}, {4, {1}}})) << "on the mesh as it is";
+  EXPECT_EQ(steps("p,h", false), (Places{{4, {2}}, {3, {2}}})) << "a list is taken as it is";
 }
 
 TEST(coarser_places, halve_every_degree_or_take_those_of_a_list) {
