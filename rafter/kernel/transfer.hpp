@@ -38,7 +38,7 @@ struct TransferInput {
 /// no nodes of the first, and so on. On tensor cells they are a grid, first axis fastest.
 struct ChildNodes {
   std::vector<std::vector<double>> grid; ///< coordinates along each axis, ascending; empty: the nodes are no grid
-  std::vector<double> points;            ///< of other cells, shape (node, axis)
+  std::vector<double> points;            ///< the nodes that are no grid, shape (node, axis)
   std::vector<std::vector<int>> places;  ///< node of each dof, shape (child)(dof); -1: an earlier child has this node
   bool is_grid() const { return !grid.empty(); }
 };

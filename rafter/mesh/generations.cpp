@@ -38,9 +38,9 @@ Axes short_axes(const BoxOptions& box) {
   return result;
 }
 
-/// The axes along which a box is halved; none where it cannot be. Where cells are stretched, or were before some
-/// halvings
-/// (`is_after_partial`), short axes with an odd number of cells stay as they are beside others that are halved.
+/// The axes along which a box is halved; none where it cannot be. Where cells are stretched, or were before some of the
+/// halvings (`is_after_partial`), short axes with an odd number of cells stay as they are beside others that are
+/// halved.
 std::optional<Axes> next_axes(const BoxOptions& box, BoxCoarsening coarsening, bool is_after_partial) {
   const auto axes = coarsening == BoxCoarsening::short_edges ? short_axes(box) : Axes{};
   const auto is_even = [&](std::size_t d) { return box.cells[d] % 2 == 0; };

@@ -57,9 +57,9 @@ Generations refined_generations(std::shared_ptr<const Mesh> mesh, std::span<cons
 /// Along which axes boxes are halved, from a generation to the one before.
 enum class BoxCoarsening : std::uint8_t {
   all_axes,
-  /// Those along which cells are less than twice as long as along that of the shortest edges, until cells are no longer
-  /// stretched: boxes of intervals, quadrilaterals and hexahedra; of prisms the two axes of the triangles together, or
-  /// the third. Others are halved along all axes.
+  /// Boxes of intervals, quadrilaterals and hexahedra are halved along the axes along which cells are less than twice
+  /// as long as along that of the shortest edges, until cells are no longer stretched; those of prisms along both axes
+  /// of the triangles, or the third. Others are halved along all axes.
   short_edges
 };
 

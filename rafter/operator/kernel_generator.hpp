@@ -46,7 +46,7 @@ private:
   bool is_matrix() const { return specification_.purpose == Purpose::matrix; }
   const tune::Planner& planner() const { return *options_.planner; }
   int register_width() const;
-  int most_patches_per_batch() const; ///< of the spaces; 0: cells are gathered one by one in all of them
+  int most_patches_per_batch() const; ///< most of any space; 0: all gather cell by cell
   tune::CellKernel with_choices(tune::CellKernel result);
   bool is_too_large(const kernel::CellMatrixSize& size) const;
   void add_setup(const tune::LoweredKernel& main, tune::Generation& result) const;

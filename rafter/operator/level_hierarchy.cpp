@@ -254,7 +254,8 @@ std::vector<GeneratedLevel> generate_levels(const HierarchySpecification& specif
   std::int64_t num_unknowns = specification.system.num_unknowns();
   auto above = specification.system;
   auto places = coarser_places(finest, chosen(specification.coarsening, *meshes.finest()), meshes.refinements);
-  bool is_still_stretched = false; // as a rule; there is no coarser mesh, and lower degrees alone help little
+  // Says, as a rule, whether cells are stretched where meshes end: lower degrees alone help little then.
+  bool is_still_stretched = false;
   const auto are_enough = [&] {
     return num_unknowns <= (is_still_stretched ? 10 : 1) * specification.coarsening.enough_unknowns;
   };

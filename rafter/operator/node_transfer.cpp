@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/operator/node_transfer.hpp>
 
+#include <type_traits>
+
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
 #include <rafter/operator/sparse_matrix.hpp>
 
 namespace rafter::op {
+
+using kernel::TransferDirection;
+
 namespace {
 
 void require_fit(const TransferSpecification& of, const space::LowOrderRefinement& nodes) {
@@ -78,34 +83,38 @@ NodeTransfer::NodeTransfer(const TransferSpecification& specification, const spa
 }
 
 template <class T>
-void NodeTransfer::run(const SlicedProduct& product, const device::Array<T>& x, device::Array<T>& y, bool adds) const {
-  if ((precision_ == schedule::Precision::double_precision) != (sizeof(T) == sizeof(double)))
-    throw base::InternalError("the vectors have another precision than those of the transfer");
-  const bool is_prolongation = &product == prolongation_.get();
+void NodeTransfer::run(TransferDirection direction, const device::Array<T>& from, device::Array<T>& to,
+                       bool adds) const {
+  if ((precision_ == schedule::Precision::double_precision) != std::is_same_v<T, double>)
+    throw base::InternalError("the vectors have another precision than the transfer");
+  const bool is_prolongation = direction == TransferDirection::prolongation;
   const auto num_from = static_cast<std::size_t>(is_prolongation ? columns_ : rows_),
              num_to = static_cast<std::size_t>(is_prolongation ? rows_ : columns_);
-  if (x.size() != num_from || y.size() != num_to)
-    throw base::InputError(
-        fmt::format("a transfer between equal nodes of vectors of {} and {} entries; accepted are {} "
-                    "and {}",
-                    x.size(), y.size(), num_from, num_to));
-  product.run(x, y, adds);
+  if (from.size() != num_from || to.size() != num_to)
+    throw base::InputError(fmt::format("a transfer from a vector of {} entries to one of {}; accepted are {} and {}",
+                                       from.size(), to.size(), num_from, num_to));
+  if (&from == &to) throw base::InputError("input and output are the same vector");
+  (is_prolongation ? prolongation_ : restriction_)->run(from, to, adds);
 }
 
-void NodeTransfer::prolongate(const Vector& coarse, Vector& fine) const { run(*prolongation_, coarse, fine, false); }
-void NodeTransfer::prolongate_and_add(const Vector& coarse, Vector& fine) const {
-  run(*prolongation_, coarse, fine, true);
+void NodeTransfer::prolongate(const Vector& coarse, Vector& fine) const {
+  run(TransferDirection::prolongation, coarse, fine, false);
 }
-void NodeTransfer::restrict_to(const Vector& fine, Vector& coarse) const { run(*restriction_, fine, coarse, false); }
+void NodeTransfer::prolongate_and_add(const Vector& coarse, Vector& fine) const {
+  run(TransferDirection::prolongation, coarse, fine, true);
+}
+void NodeTransfer::restrict_to(const Vector& fine, Vector& coarse) const {
+  run(TransferDirection::restriction, fine, coarse, false);
+}
 
 void NodeTransfer::prolongate(const SingleVector& coarse, SingleVector& fine) const {
-  run(*prolongation_, coarse, fine, false);
+  run(TransferDirection::prolongation, coarse, fine, false);
 }
 void NodeTransfer::prolongate_and_add(const SingleVector& coarse, SingleVector& fine) const {
-  run(*prolongation_, coarse, fine, true);
+  run(TransferDirection::prolongation, coarse, fine, true);
 }
 void NodeTransfer::restrict_to(const SingleVector& fine, SingleVector& coarse) const {
-  run(*restriction_, fine, coarse, false);
+  run(TransferDirection::restriction, fine, coarse, false);
 }
 
 } // namespace rafter::op

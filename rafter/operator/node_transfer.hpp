@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 
+#include <rafter/kernel/transfer.hpp>
 #include <rafter/operator/sliced_product.hpp>
 #include <rafter/operator/transfer.hpp>
 #include <rafter/space/low_order_refinement.hpp>
@@ -30,7 +31,7 @@ public:
 
 private:
   template <class T>
-  void run(const SlicedProduct& product, const device::Array<T>& x, device::Array<T>& y, bool adds) const;
+  void run(kernel::TransferDirection direction, const device::Array<T>& from, device::Array<T>& to, bool adds) const;
 
   std::int64_t rows_, columns_;
   schedule::Precision precision_;

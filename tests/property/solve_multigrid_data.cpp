@@ -87,6 +87,16 @@ TEST(LevelData, StaysAsItWasWhereALawHasNoValue) {
   EXPECT_THROW(M->refresh(), base::SolverError) << "the finest level has no value, either";
 }
 
+/// Expects a preconditioner that was kept to do what one does that is made anew.
+void expect_like_new(const solvers::Preconditioner& kept, const Operator& A, const solvers::SolverOptions& options) {
+  const auto anew = solvers::make_preconditioner(A, options);
+  const Vector r = random_vector(A, 1);
+  Vector z = A.make_vector(), expected = A.make_vector();
+  kept.apply(r, z);
+  anew->apply(r, expected);
+  EXPECT_LE(distance(values_of(z), values_of(expected)), 1e-5 * largest(values_of(expected)));
+}
+
 TEST(RefreshedMultigrid, IsWhatIsMadeAnew) {
   Diffusion problem(squares(2));
   problem.A->set("k", 1.0);
@@ -100,12 +110,7 @@ TEST(RefreshedMultigrid, IsWhatIsMadeAnew) {
   // little, as rows of constrained unknowns have another share in their random vector.
   problem.A->set("k", 1000.0);
   EXPECT_TRUE(kept->refresh());
-  const auto anew = solvers::make_preconditioner(*problem.A, options);
-  const Vector r = random_vector(*problem.A, 1);
-  Vector z = problem.A->make_vector(), expected = problem.A->make_vector();
-  kept->apply(r, z);
-  anew->apply(r, expected);
-  EXPECT_LE(distance(values_of(z), values_of(expected)), 1e-5 * largest(values_of(expected)));
+  expect_like_new(*kept, *problem.A, options);
   problem.A->set("k", 1.0);
   EXPECT_TRUE(kept->refresh());
   kept->apply(s, after);
@@ -123,12 +128,7 @@ TEST(RefreshedMultigrid, InSinglePrecisionFollowsOnItsOwnLevelToo) {
   problem.A->set("k", 1024.0);
   problem.A->set("w", problem.data([](auto x) { return 4 * (1 + x[0]); }));
   EXPECT_TRUE(kept->refresh());
-  const auto anew = solvers::make_preconditioner(*problem.A, options);
-  const Vector r = random_vector(*problem.A, 1);
-  Vector z = problem.A->make_vector(), expected = problem.A->make_vector();
-  kept->apply(r, z);
-  anew->apply(r, expected);
-  EXPECT_LE(distance(values_of(z), values_of(expected)), 1e-5 * largest(values_of(expected)));
+  expect_like_new(*kept, *problem.A, options);
 }
 
 TEST(UpdatedChebyshev, EstimatesAnewWhereTheEigenvaluesHaveMoved) {

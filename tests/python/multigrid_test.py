@@ -302,11 +302,12 @@ class Multigrid(command_test.CommandTest):
             self.assertEqual('solver.multigrid.coarsening = "lor"' in result.stderr, is_advised, result.stderr)
 
     def test_a_low_order_refined_level_that_there_is_none_of_is_refused(self):
-        for change, word in (("mesh.box.shape=pyramid", "pyramids"), ("fields.u.degree=1", "amg"),
-                             ("solver.multigrid.coarsening=[\"lor\", \"p\"]", "last step")):
+        for change, words in (("mesh.box.shape=pyramid", ('coarsening "lor"', "pyramids")),
+                              ("fields.u.degree=1", ('coarsening "lor"', "amg")),
+                              ("solver.multigrid.coarsening=[\"lor\", \"p\"]", ('a step after "lor"', "last step"))):
             poisson = os.path.join(command_test.SOURCE, "bench", "multigrid", "poisson.toml")
             self.assert_refused(self.run_rafter("solve", poisson, "--set", "solver.multigrid.coarsening=lor", "--set",
-                                                change), 'coarsening "lor"' if word != "last step" else '"lor"', word)
+                                                change), *words)
 
 
 if __name__ == "__main__":

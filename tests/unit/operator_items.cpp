@@ -174,27 +174,27 @@ TEST_P(CellPerItem, HasRacesWhereStagesDoNotWait) {
 INSTANTIATE_TEST_SUITE_P(every_shape, CellPerItem, ::testing::ValuesIn(test::box_shapes()),
                          [](const auto& shape) { return shape.param; });
 
+/// Expects the same bits of a plan of items as of one of the host.
+void expect_same_bits(const form::Form& form, const std::string& of_host, const std::string& of_items) {
+  op::OperatorOptions options = test::planned();
+  options.shared_device = std::make_shared<test::InterpreterDevice>();
+  options.plan = of_host;
+  const auto expected = action(form, options);
+  options.plan = of_items;
+  EXPECT_EQ(action(form, options), expected);
+}
+
 TEST(CellPerItemSums, ByColoursHaveTheSameBitsAsThoseOfOneHostThread) {
   test::Problem problem(test::scrambled(test::box("tetrahedron"), 2), 2, 0);
   problem.with("kappa", 0.7);
-  const auto form = problem.form("inner(grad(u), grad(v))*dx");
-  op::OperatorOptions options = test::planned();
-  options.shared_device = std::make_shared<test::InterpreterDevice>();
-  options.plan = "mapping=plain contraction=dense";
-  const auto expected = action(form, options);
-  options.plan = "mapping=cell_per_item scatter=coloured contraction=dense";
-  EXPECT_EQ(action(form, options), expected);
+  expect_same_bits(problem.form("inner(grad(u), grad(v))*dx"), "mapping=plain contraction=dense",
+                   "mapping=cell_per_item scatter=coloured contraction=dense");
 }
 
 TEST(CellPerItemSums, OfLanesByColoursHaveTheBitsOfHostLanes) {
   test::Problem problem(test::scrambled(test::box("hexahedron", 5), 2), 2, 0);
-  const auto form = problem.form("inner(grad(u), grad(v))*dx");
-  op::OperatorOptions options = test::planned();
-  options.shared_device = std::make_shared<test::InterpreterDevice>();
-  options.plan = "mapping=simd_cells";
-  const auto expected = action(form, options);
-  options.plan = "mapping=cell_per_item vector_width=8 scatter=coloured";
-  EXPECT_EQ(action(form, options), expected);
+  expect_same_bits(problem.form("inner(grad(u), grad(v))*dx"), "mapping=simd_cells",
+                   "mapping=cell_per_item vector_width=8 scatter=coloured");
 }
 
 TEST(CellPerItemSums, OfLanesAreAtomicBetweenGroups) {
