@@ -390,7 +390,8 @@ struct Setup {
   }
 };
 
-Setup set_up(const PreparedProblem& prepared) {
+/// Throws InputError for operators that no method solves, or the one that is chosen does not.
+std::pair<solvers::ConstrainedNullSpace, MethodChoice> examine(const PreparedProblem& prepared) {
   const auto& A = prepared.operator_a();
   const auto& problem = prepared.problem();
   const Probe probe = make_probe(A, 1);
@@ -399,7 +400,13 @@ Setup set_up(const PreparedProblem& prepared) {
   require_regular(A, probe, problem, *null_space.null_space());
   auto choice = choose_method(problem, A, probe);
   require_symmetric(A, probe, problem, choice.method);
-  if (!solvers::find_method(choice.method).is_direct) require_diagonal(A, problem);
+  return {std::move(null_space), std::move(choice)};
+}
+
+Setup set_up(const PreparedProblem& prepared) {
+  const auto& A = prepared.operator_a();
+  const auto& problem = prepared.problem();
+  auto [null_space, choice] = examine(prepared);
   auto right = make_right_hand_side(prepared, null_space);
   prepared.postprocess().require_finite_solutions(right.x);
   auto options = problem.solver;
@@ -409,6 +416,7 @@ Setup set_up(const PreparedProblem& prepared) {
   try {
     setup.take(prepared, std::move(choice));
   } catch (const base::SolverError& error) {
+    if (!solvers::find_method(setup.choice.method).is_direct) require_diagonal(A, problem);
     auto other = choose_without_preconditioner(problem, A, error);
     if (!other) throw;
     setup.take(prepared, std::move(*other));

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/base/large_blocks.hpp>
 #include <rafter/base/memory.hpp>
 
 namespace rafter::base {
@@ -20,6 +21,8 @@ std::string in_use() {
 } // namespace
 
 void* allocate_aligned(std::size_t bytes) {
+  if (bytes >= least_large_block)
+    if (void* const block = take_large_block(bytes)) return block;
   constexpr std::size_t huge = std::size_t(2) << 20;
   const bool is_large = bytes >= 2 * huge;
   const std::size_t alignment = is_large ? huge : 64;
@@ -31,6 +34,8 @@ void* allocate_aligned(std::size_t bytes) {
   return pointer;
 }
 
-void free_aligned(void* pointer) noexcept { std::free(pointer); }
+void free_aligned(void* pointer) noexcept {
+  if (!give_large_block(pointer)) std::free(pointer);
+}
 
 } // namespace rafter::base

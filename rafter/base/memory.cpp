@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <rafter/base/large_blocks.hpp>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -28,6 +29,7 @@ bool restart_peak_memory() {
 #ifdef __GLIBC__
   ::malloc_trim(0);
 #endif
+  trim_large_blocks();
   std::ofstream control("/proc/self/clear_refs");
   control << "5" << std::flush; // "to reset the peak resident set size", says proc(5)
   return control.good();
@@ -38,6 +40,7 @@ void keep_freed_memory() {
   ::mallopt(M_MMAP_THRESHOLD, INT_MAX);
   ::mallopt(M_TRIM_THRESHOLD, INT_MAX);
 #endif
+  begin_large_blocks();
 }
 
 std::optional<std::int64_t> MemoryGrowth::peak_bytes() const {

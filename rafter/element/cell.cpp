@@ -48,6 +48,8 @@ std::vector<std::vector<int>> digits(std::string_view words) {
   return result;
 }
 
+static_assert(std::ranges::equal(definitions, shape_dimensions, {}, &Definition::dim));
+
 struct Topology {
   std::vector<double> vertices;                                 ///< shape (vertex, dimension)
   std::array<std::vector<std::vector<int>>, 4> entity_vertices; ///< vertices of each entity, by dimension and entity
@@ -118,7 +120,6 @@ Vector centre(Shape shape) {
 
 } // namespace
 
-int dimension(Shape shape) { return definition(shape).dim; }
 std::string_view name(Shape shape) { return definition(shape).name; }
 bool is_tensor(Shape shape) { return definition(shape).is_tensor; }
 double reference_volume(Shape shape) { return std::ldexp(definition(shape).unit_volume, dimension(shape)); }

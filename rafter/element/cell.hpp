@@ -23,7 +23,11 @@ inline constexpr std::array all_cell_shapes{Shape::interval,    Shape::triangle,
                                             Shape::tetrahedron, Shape::hexahedron, Shape::prism,
                                             Shape::pyramid};
 
-int dimension(Shape shape);
+/// Dimensions and numbers of vertices in the order of the enum: loops over cells ask for them.
+inline constexpr std::array<std::int8_t, 8> shape_dimensions{0, 1, 2, 2, 3, 3, 3, 3}, shape_vertices{1, 2, 3, 4,
+                                                                                                    4, 8, 6, 5};
+
+inline int dimension(Shape shape) { return shape_dimensions[static_cast<std::size_t>(shape)]; }
 std::string_view name(Shape shape);
 /// Shape with this name. Throws InputError, with the nearest name as a suggestion, if there is none.
 Shape shape_from_name(std::string_view name);
@@ -33,7 +37,7 @@ int num_entities(Shape shape, int dim);
 Shape entity_shape(Shape shape, int dim, int entity);
 /// Local vertex numbers of a sub-entity, ascending.
 std::span<const int> entity_vertices(Shape shape, int dim, int entity);
-inline int num_vertices(Shape shape) { return num_entities(shape, 0); }
+inline int num_vertices(Shape shape) { return shape_vertices[static_cast<std::size_t>(shape)]; }
 inline int num_facets(Shape shape) { return num_entities(shape, dimension(shape) - 1); }
 inline Shape facet_shape(Shape shape, int facet) { return entity_shape(shape, dimension(shape) - 1, facet); }
 

@@ -103,7 +103,7 @@ OutputPoints make_output_points(const mesh::Mesh& mesh, std::span<const std::vec
       return mesh::lattice_positions(shape, order, lattice, mesh::Spacing::equispaced);
     });
     std::vector<double> x(dofs.size() * gdim);
-    const auto nodes = std::move(places.groups[g].nodes);
+    const auto nodes = places.groups[g].nodes();
     numbers.reserve(nodes.size());
     for (std::size_t cell = 0; cell < group.tags.size(); ++cell) {
       const auto geometry = mesh::cell_geometry(mesh, g, cell, placement.is_oriented());

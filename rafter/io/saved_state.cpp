@@ -16,9 +16,9 @@ namespace {
 
 const std::string group = "Rafter", values_group = "Rafter/State", spaces_group = "Rafter/Spaces";
 
-template <class T> void append_bytes(const std::vector<T>& values, std::string& bytes) {
+template <class Values> void append_bytes(const Values& values, std::string& bytes) {
   bytes += fmt::format("{}:", values.size());
-  if (!values.empty()) bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+  if (!values.empty()) bytes.append(reinterpret_cast<const char*>(values.data()), std::span(values).size_bytes());
 }
 
 /// Points, cells and identified vertices enter the hash, so that equal meshes have equal ones, whatever file they come
@@ -30,7 +30,7 @@ std::string mesh_hash(const mesh::Mesh& mesh) {
   for (const auto& cells : mesh.groups) {
     bytes += fmt::format("{} {} ", element::name(cells.shape), cells.degree);
     append_bytes(cells.vertices, bytes);
-    append_bytes(cells.nodes, bytes);
+    append_bytes(cells.nodes(), bytes);
   }
   return base::content_hash(bytes);
 }

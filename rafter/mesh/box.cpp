@@ -175,19 +175,33 @@ std::int64_t require_box_fits(const BoxOptions& options, const Layout& layout) {
 }
 
 void add_points(Mesh& mesh, const Lattice& lattice, const Layout& layout, const std::vector<double>& size) {
-  const int dim = lattice.dim();
-  auto add = [&](const std::array<int, 3>& cube, double shift) {
-    // i/n * L is exactly L at the far end, for every n.
-    for (int d = 0; d < dim; ++d) mesh.points.push_back((cube[d] + shift) / lattice.cells(d) * size[d]);
+  const auto dim = static_cast<std::size_t>(lattice.dim());
+  // i/n * L is exactly L at the far end, for every n.
+  const auto coordinate = [&](std::size_t d, double place) {
+    return place / lattice.cells(static_cast<int>(d)) * size[d];
   };
-  mesh.points.reserve(static_cast<std::size_t>(mesh.num_vertices) * dim);
-  std::array<int, 3> last{};
-  for (int d = 0; d < dim; ++d) last[d] = lattice.cells(d);
-  for (int k = 0; k <= last[2]; ++k)
-    for (int j = 0; j <= last[1]; ++j)
-      for (int i = 0; i <= last[0]; ++i) add({i, j, k}, 0);
+  std::array<std::vector<double>, 3> of_places; // shape (axis, place)
+  for (std::size_t d = 0; d < 3; ++d)
+    for (int i = 0; i <= (d < dim ? lattice.cells(static_cast<int>(d)) : 0); ++i)
+      of_places[d].push_back(d < dim ? coordinate(d, i) : 0);
+  mesh.points.resize(static_cast<std::size_t>(mesh.num_vertices) * dim);
+  const auto per_row = of_places[0].size(), rows_per_layer = of_places[1].size();
+  base::Parts(static_cast<std::int64_t>(rows_per_layer * of_places[2].size()), 1 << 8)
+      .run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
+        for (auto row = static_cast<std::size_t>(begin); row < static_cast<std::size_t>(end); ++row) {
+          auto* x = mesh.points.data() + row * per_row * dim;
+          const std::array<double, 3> of_row{0, of_places[1][row % rows_per_layer], of_places[2][row / rows_per_layer]};
+          for (const double first : of_places[0]) {
+            *x++ = first;
+            for (std::size_t d = 1; d < dim; ++d) *x++ = of_row[d];
+          }
+        }
+      });
+  auto* x = mesh.points.data() + static_cast<std::size_t>(lattice.num_points()) * dim;
+  if (std::ranges::none_of(layout.slabs, [](const auto& slab) { return slab.split.has_centre; })) return;
   lattice.for_each_cube([&](const std::array<int, 3>& cube) {
-    if (layout.at(cube[0]).has_centre) add(cube, 0.5);
+    if (layout.at(cube[0]).has_centre)
+      for (std::size_t d = 0; d < dim; ++d) *x++ = coordinate(d, cube[d] + 0.5);
   });
 }
 
@@ -227,8 +241,7 @@ Row make_row(const Lattice& lattice, const Layout& layout, Mesh& mesh) {
   return row;
 }
 
-void add_cells(Mesh& mesh, const Lattice& lattice, const Layout& layout) {
-  const Row row = make_row(lattice, layout, mesh);
+void add_cells(Mesh& mesh, const Lattice& lattice, const Row& row) {
   std::int64_t num_rows = 1;
   for (int d = 1; d < lattice.dim(); ++d) num_rows *= lattice.cells(d);
   for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
@@ -260,7 +273,6 @@ void add_cells(Mesh& mesh, const Lattice& lattice, const Layout& layout) {
           }
         }
       });
-  for (auto& group : mesh.groups) group.nodes = group.vertices;
 }
 
 /// Sides of the box on which each vertex lies, as bits: 2 d is the low end of axis d, 2 d + 1 the high end.
@@ -282,10 +294,10 @@ std::vector<std::uint8_t> boundary_sides(const Lattice& lattice, std::int32_t nu
 
 /// Calls add(facet) for the facets on the sides of the box of cells from `begin` to `end`.
 template <class Add>
-void find_boundary(const Mesh& mesh, const CellGroup& group, std::span<const std::uint8_t> sides, std::int64_t begin,
-                   std::int64_t end, const Add& add) {
+void find_boundary(const Mesh& mesh, const CellGroup& group, std::span<const std::uint8_t> sides, std::size_t begin,
+                   std::size_t end, const Add& add) {
   const auto num_vertices = static_cast<std::size_t>(element::num_vertices(group.shape));
-  for (auto c = static_cast<std::size_t>(begin); c < static_cast<std::size_t>(end); ++c) {
+  for (auto c = begin; c < end; ++c) {
     const auto vertices = std::span(group.vertices).subspan(c * num_vertices, num_vertices);
     if (std::ranges::all_of(vertices, [&](std::int32_t v) { return sides[v] == 0; })) continue;
     for (int f = 0; f < element::num_facets(group.shape); ++f) {
@@ -305,14 +317,40 @@ void find_boundary(const Mesh& mesh, const CellGroup& group, std::span<const std
   }
 }
 
-void tag_boundary(Mesh& mesh, const Lattice& lattice) {
+/// Says whether a row of cubes lies at a side of the box: others have cells there at their ends alone.
+bool is_at_side(const Lattice& lattice, std::int64_t row) {
+  const int j = static_cast<int>(row % (lattice.dim() > 1 ? lattice.cells(1) : 1)),
+            k = static_cast<int>(row / (lattice.dim() > 1 ? lattice.cells(1) : 1));
+  const auto is_end = [&](int d, int place) {
+    return d < lattice.dim() && (place == 0 || place + 1 == lattice.cells(d));
+  };
+  return is_end(1, j) || is_end(2, k);
+}
+
+void tag_boundary(Mesh& mesh, const Lattice& lattice, const Row& row) {
   const auto sides = boundary_sides(lattice, mesh.num_vertices);
-  for (const auto& group : mesh.groups) {
-    const base::Parts parts(group.num_cells());
+  for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
+    const auto& group = mesh.groups[g];
+    const auto per_row = row.num_cells[g];
+    const auto in_column = [&](const std::vector<Row::Place>& places) {
+      return static_cast<std::size_t>(std::ranges::count(places, g, &Row::Place::group));
+    };
+    const auto first = in_column(row.columns.front()), last = row.columns.size() > 1 ? in_column(row.columns.back()) : 0;
+    const base::Parts parts(per_row == 0 ? 0 : group.num_cells() / static_cast<std::int64_t>(per_row), 1 << 8);
     std::vector<std::vector<TaggedFacet>> found(static_cast<std::size_t>(parts.count()));
     parts.run([&](std::int64_t begin, std::int64_t end, std::int64_t part) {
-      auto& of_part = found[static_cast<std::size_t>(part)];
-      find_boundary(mesh, group, sides, begin, end, [&](const TaggedFacet& facet) { of_part.push_back(facet); });
+      const auto add = [&of_part = found[static_cast<std::size_t>(part)]](const TaggedFacet& facet) {
+        of_part.push_back(facet);
+      };
+      for (auto r = begin; r < end; ++r) {
+        const auto cell = static_cast<std::size_t>(r) * per_row, next = cell + per_row;
+        if (is_at_side(lattice, r)) {
+          find_boundary(mesh, group, sides, cell, next, add);
+          continue;
+        }
+        find_boundary(mesh, group, sides, cell, cell + first, add);
+        find_boundary(mesh, group, sides, next - last, next, add);
+      }
     });
     for (const auto& of_part : found)
       mesh.tagged_facets.insert(mesh.tagged_facets.end(), of_part.begin(), of_part.end());
@@ -333,8 +371,9 @@ Mesh make_box(const BoxOptions& options) {
   mesh.tdim = mesh.gdim = lattice.dim();
   mesh.num_vertices = static_cast<std::int32_t>(lattice.num_points() + num_centres);
   add_points(mesh, lattice, layout, box_size(options));
-  add_cells(mesh, lattice, layout);
-  tag_boundary(mesh, lattice);
+  const Row row = make_row(lattice, layout, mesh);
+  add_cells(mesh, lattice, row);
+  tag_boundary(mesh, lattice, row);
   if (options.degree > 1) raise_geometry_degree(mesh, options.degree);
   return mesh;
 }

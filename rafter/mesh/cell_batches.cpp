@@ -49,9 +49,9 @@ void add_stages(const Mesh& mesh, const BatchOptions& options, std::size_t first
   std::vector<BatchedBlock> views;
   for (std::size_t b = first; b < batches.blocks.size(); ++b) {
     const auto& block = batches.blocks[b];
-    views.push_back({block.group, block.num_batches, block.cells});
+    views.push_back({block.group, block.num_batches, block.cells, block.are_patches});
   }
-  for (auto& stage : make_stages(mesh, views, options)) {
+  for (auto& stage : make_stages(mesh, views, options, batches.patch_width)) {
     for (auto& chunk : stage) chunk.block += static_cast<std::int32_t>(first);
     batches.stages.push_back(std::move(stage));
   }

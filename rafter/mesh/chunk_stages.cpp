@@ -9,6 +9,7 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/mesh/colouring.hpp>
+#include <rafter/mesh/patches.hpp>
 
 namespace rafter::mesh {
 
@@ -31,21 +32,48 @@ std::vector<Chunk> cut_into_chunks(std::span<const BatchedBlock> blocks, int bat
   return chunks;
 }
 
+/// Finds the vertices of the cells of a batch. Those of a patch come once each.
+class BatchVertices {
+public:
+  BatchVertices(const Mesh& mesh, int cells_per_batch, int patch_width)
+      : mesh_(mesh), cells_per_batch_(static_cast<std::size_t>(cells_per_batch)),
+        num_patches_(cells_per_batch_ / static_cast<std::size_t>(cells_per_patch(patch_width, mesh.tdim))),
+        points_(patch_width > 1 ? patch_points(mesh.tdim, patch_width) : std::vector<PatchPoint>()) {}
+
+  template <class Visit> void for_each(const BatchedBlock& block, std::int32_t batch, const Visit& visit) const {
+    const auto& group = mesh_.groups[static_cast<std::size_t>(block.group)];
+    const auto num_vertices = static_cast<std::size_t>(element::num_vertices(group.shape));
+    const auto cells = block.cells.subspan(static_cast<std::size_t>(batch) * cells_per_batch_, cells_per_batch_);
+    const auto* vertices = group.vertices.data();
+    if (block.are_patches.empty() || block.are_patches[static_cast<std::size_t>(batch)] == 0) {
+      for (const auto cell : cells)
+        for (std::size_t v = 0; v < num_vertices; ++v) visit(vertices[static_cast<std::size_t>(cell) * num_vertices + v]);
+      return;
+    }
+    for (const auto& point : points_)
+      for (std::size_t patch = 0; patch < num_patches_; ++patch) {
+        const auto cell = cells[static_cast<std::size_t>(point.child) * num_patches_ + patch];
+        visit(vertices[static_cast<std::size_t>(cell) * num_vertices + static_cast<std::size_t>(point.corner)]);
+      }
+  }
+
+private:
+  const Mesh& mesh_;
+  std::size_t cells_per_batch_, num_patches_;
+  std::vector<PatchPoint> points_; ///< vertices of a patch
+};
+
 /// Returns for each chunk the others that have a vertex of its cells, ascending; identified vertices are one.
 Graph find_conflicts(const Mesh& mesh, std::span<const BatchedBlock> blocks, const std::vector<Chunk>& chunks,
-                     int cells_per_batch) {
+                     const BatchVertices& vertices) {
   IntersectionGraph conflicts(mesh.num_vertices);
-  const auto& surface = mesh.surface();
+  const auto& representatives = mesh.surface().vertex_representatives;
   for (const auto& chunk : chunks) {
-    const auto& block = blocks[chunk.block];
-    const auto& group = mesh.groups[block.group];
-    const auto num_vertices = static_cast<std::size_t>(element::num_vertices(group.shape));
-    const auto begin = static_cast<std::size_t>(chunk.batch_begin) * cells_per_batch;
-    const auto end = static_cast<std::size_t>(chunk.batch_end) * cells_per_batch;
     conflicts.begin_set();
-    for (std::size_t i = begin; i < end; ++i)
-      for (std::size_t v = 0; v < num_vertices; ++v)
-        conflicts.add(surface.vertex_representative(group.vertices[block.cells[i] * num_vertices + v]));
+    for (std::int32_t batch = chunk.batch_begin; batch < chunk.batch_end; ++batch)
+      vertices.for_each(blocks[static_cast<std::size_t>(chunk.block)], batch, [&](std::int32_t vertex) {
+        conflicts.add(representatives.empty() ? vertex : representatives[static_cast<std::size_t>(vertex)]);
+      });
   }
   return std::move(conflicts).finish();
 }
@@ -59,9 +87,10 @@ std::vector<std::int32_t> padded_to_batches(std::vector<std::int32_t> cells, int
 }
 
 std::vector<std::vector<Chunk>> make_stages(const Mesh& mesh, std::span<const BatchedBlock> blocks,
-                                            const BatchOptions& options) {
+                                            const BatchOptions& options, int patch_width) {
   const std::vector<Chunk> chunks = cut_into_chunks(blocks, options.batches_per_chunk);
-  const Graph conflicts = find_conflicts(mesh, blocks, chunks, options.cells_per_batch);
+  const Graph conflicts =
+      find_conflicts(mesh, blocks, chunks, BatchVertices(mesh, options.cells_per_batch, patch_width));
   std::vector<std::int32_t> num_batches;
   for (const auto& chunk : chunks) num_batches.push_back(chunk.batch_end - chunk.batch_begin);
   const auto colours = coloured(conflicts, num_batches);

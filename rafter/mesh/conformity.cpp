@@ -114,7 +114,7 @@ bool is_straight(const Mesh& mesh, const SurfaceFacet& facet, double diameter) {
   const auto gdim = static_cast<std::size_t>(mesh.gdim), n = static_cast<std::size_t>(element->num_dofs());
   for (const int dof : element->closure_dofs(mesh.tdim - 1, facet.ref.facet)) {
     const auto node = static_cast<std::size_t>(
-        group.nodes[static_cast<std::size_t>(facet.ref.cell) * n + static_cast<std::size_t>(dof)]);
+        group.nodes()[static_cast<std::size_t>(facet.ref.cell) * n + static_cast<std::size_t>(dof)]);
     Point p{};
     for (std::size_t d = 0; d < gdim; ++d) p[d] = mesh.points[node * gdim + d];
     const bool is_corner = std::ranges::any_of(

@@ -23,12 +23,12 @@ std::vector<double> cell_vertex_coordinates(const Mesh& mesh, std::int32_t group
   std::vector<double> x;
   x.reserve(num_vertices * gdim);
   for (std::size_t v = 0; v < num_vertices; ++v) {
-    // A mesh that is being made has no nodes yet; then point v is vertex v.
+    // Nodes of straight cells are their vertices, and a mesh that is being made has no others yet.
     const auto c = static_cast<std::size_t>(cell);
     const auto node =
-        g.nodes.empty()
+        g.own_nodes.empty()
             ? g.vertices[c * num_vertices + v]
-            : g.nodes[c * static_cast<std::size_t>(element->num_dofs()) + static_cast<std::size_t>(corners[v])];
+            : g.own_nodes[c * static_cast<std::size_t>(element->num_dofs()) + static_cast<std::size_t>(corners[v])];
     for (std::size_t d = 0; d < gdim; ++d) x.push_back(mesh.points[static_cast<std::size_t>(node) * gdim + d]);
   }
   return x;

@@ -20,6 +20,7 @@ public:
     return i;
   }
   void unite(std::int32_t i, std::int32_t j) {
+    if (at(i) == at(j)) return; // most often, where neighbours come one after the other
     i = find(i);
     j = find(j);
     if (i < j)

@@ -71,7 +71,7 @@ void number_entity_nodes(CellGroup& group, const element::Element& e, int dim, c
     starts.reserve_nodes(entities.numbers[i], dofs.size());
     const auto start = starts.starts[entities.numbers[i]];
     const auto& permutation = permutations[local][entities.orientations[i]];
-    auto* nodes = group.nodes.data() + i / num_entities * num_dofs;
+    auto* nodes = group.own_nodes.data() + i / num_entities * num_dofs;
     for (std::size_t k = 0; k < dofs.size(); ++k) nodes[dofs[k]] = static_cast<std::int32_t>(start + permutation[k]);
   }
 }
@@ -82,7 +82,7 @@ void number_cell_nodes(CellGroup& group, const element::Element& e, std::int64_t
   const auto corners = vertex_nodes(e);
   const auto interior = e.entity_dofs(dim, 0);
   for (std::size_t c = 0; c < group.tags.size(); ++c) {
-    auto* nodes = group.nodes.data() + c * num_dofs;
+    auto* nodes = group.own_nodes.data() + c * num_dofs;
     for (std::size_t v = 0; v < corners.size(); ++v) nodes[corners[v]] = group.vertices[c * corners.size() + v];
     for (const int dof : interior) nodes[dof] = static_cast<std::int32_t>(next++);
   }
@@ -110,11 +110,11 @@ std::int32_t number_shared_nodes(Mesh& mesh) {
   std::set<int> degrees;
   for (auto& group : mesh.groups) {
     if (group.degree == 1) {
-      group.nodes = group.vertices;
+      group.own_nodes.clear();
       continue;
     }
     degrees.insert(group.degree);
-    group.nodes.assign(group.tags.size() * static_cast<std::size_t>(geometry_element(group)->num_dofs()), -1);
+    group.own_nodes.assign(group.tags.size() * static_cast<std::size_t>(geometry_element(group)->num_dofs()), -1);
   }
   std::int64_t next = mesh.num_vertices;
   for (const int degree : degrees) {
@@ -137,8 +137,8 @@ std::int32_t number_shared_nodes(Mesh& mesh) {
 std::int32_t number_separate_nodes(Mesh& mesh) {
   std::int64_t next = 0;
   for (auto& group : mesh.groups) {
-    group.nodes.resize(group.tags.size() * static_cast<std::size_t>(geometry_element(group)->num_dofs()));
-    for (auto& node : group.nodes) node = static_cast<std::int32_t>(next++);
+    group.own_nodes.resize(group.tags.size() * static_cast<std::size_t>(geometry_element(group)->num_dofs()));
+    for (auto& node : group.own_nodes) node = static_cast<std::int32_t>(next++);
   }
   return checked_node_count(next, mesh);
 }
@@ -159,7 +159,7 @@ void raise_geometry_degree(Mesh& mesh, int degree) {
       placement.place(cell_geometry(straight, g, c, placement.is_oriented()), x);
       for (std::size_t n = 0; n < num_points; ++n)
         std::copy_n(x.data() + n * dim, dim,
-                    mesh.points.data() + static_cast<std::size_t>(group.nodes[c * num_points + n]) * dim);
+                    mesh.points.data() + static_cast<std::size_t>(group.own_nodes[c * num_points + n]) * dim);
     }
   }
 }

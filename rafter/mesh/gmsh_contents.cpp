@@ -43,7 +43,7 @@ FileNodes make_nodes(const Mesh& mesh) {
     for (std::size_t c = 0; c < group.tags.size(); ++c) {
       placement.place(cell_geometry(mesh, g, c, placement.is_oriented()), x);
       for (std::size_t p = 0; p < n; ++p) {
-        const auto node = static_cast<std::size_t>(numbered.groups[g].nodes[c * n + dofs[p]]);
+        const auto node = static_cast<std::size_t>(numbered.groups[g].nodes()[c * n + dofs[p]]);
         cells.push_back(static_cast<std::int32_t>(node));
         if (node >= static_cast<std::size_t>(mesh.num_vertices)) // coordinates of vertices are there already
           std::copy_n(x.data() + p * gdim, gdim, nodes.coordinates.data() + 3 * node);

@@ -26,8 +26,8 @@ double bytes_per_cell(const PlannedCells& cells) {
     entities += n;
     most = std::max(most, n);
   }
-  const double nodes = element::num_lagrange_nodes(cells.shape, cells.degree);
-  const double points = cells.degree == 1 ? 0 : nodes * dim * sizeof(double);
+  const double nodes = cells.degree == 1 ? 0 : element::num_lagrange_nodes(cells.shape, cells.degree);
+  const double points = nodes * dim * sizeof(double);
   return 4 * (element::num_vertices(cells.shape) + nodes + 3) + 5 * entities + 50 * most + points;
 }
 

@@ -200,7 +200,7 @@ CellMap map_of(const Mesh& mesh, const CellGroup& group, const GroupGeometry& ge
   const auto dim = static_cast<std::size_t>(mesh.gdim), count = static_cast<std::size_t>(geometry.element->num_dofs());
   CellMap result{*geometry.element, {}, dim, geometry.curvature};
   for (std::size_t i = 0; i < count; ++i) {
-    const auto node = static_cast<std::size_t>(group.nodes[static_cast<std::size_t>(cell) * count + i]);
+    const auto node = static_cast<std::size_t>(group.nodes()[static_cast<std::size_t>(cell) * count + i]);
     for (std::size_t a = 0; a < dim; ++a) result.nodes.push_back(mesh.points[node * dim + a]);
   }
   return result;

@@ -22,7 +22,8 @@ public:
         num_nodes_(static_cast<std::size_t>(geometry_->num_dofs())), corner_nodes_(vertex_nodes(*geometry_)) {
     const auto reference = element::reference_vertices(group.shape);
     for (std::size_t v = 0; v < corner_nodes_.size(); ++v)
-      for (int axis = 0; axis < dim; ++axis) along_[v][axis] = (reference[v * dim + axis] + 1) / 2;
+      for (std::size_t axis = 0; axis < dim; ++axis)
+        if (reference[v * dim + axis] > 0) along_[v] |= std::size_t{1} << axis;
     if (group.degree > 1) functions_ = vertex_functions(group.shape, geometry_->nodes());
     for (int axis = 0; axis < dim; ++axis) axis_vertices_[axis] = element::axis_vertex(group.shape, axis);
   }
@@ -37,20 +38,28 @@ public:
 
 private:
   void load(std::int32_t cell) {
-    nodes_ = group_.nodes.data() + static_cast<std::size_t>(cell) * num_nodes_;
+    nodes_ = group_.nodes().data() + static_cast<std::size_t>(cell) * num_nodes_;
     const std::size_t num_vertices = corner_nodes_.size();
     for (std::size_t v = 0; v < num_vertices; ++v) {
       const double* x = point(corner_nodes_[v]);
       for (std::size_t d = 0; d < dim; ++d) corners_[v][d] = x[d];
     }
-    std::array<double, dim> sizes{}, largest{};
-    for (std::size_t v = 0; v < num_vertices; ++v)
+    for (std::size_t v = num_vertices; v < most_corners; ++v) corners_[v] = corners_[0];
+    // Maxima over pairs, pairs of pairs and so on have no chain in which each waits for the one before.
+    auto sizes = corners_, largest = corners_;
+    for (std::size_t v = 0; v < most_corners; ++v)
       for (std::size_t d = 0; d < dim; ++d) {
-        sizes[d] = std::max(sizes[d], std::abs(corners_[v][d] - corners_[0][d]));
-        largest[d] = std::max(largest[d], std::abs(corners_[v][d]));
+        sizes[v][d] = std::abs(corners_[v][d] - corners_[0][d]);
+        largest[v][d] = std::abs(corners_[v][d]);
       }
-    rounding_ = 4 * std::numeric_limits<double>::epsilon() * *std::ranges::max_element(largest);
-    bound_ = tolerance_ * *std::ranges::max_element(sizes) + rounding_;
+    for (std::size_t half = most_corners / 2; half > 0; half /= 2)
+      for (std::size_t v = 0; v < half; ++v)
+        for (std::size_t d = 0; d < dim; ++d) {
+          sizes[v][d] = std::max(sizes[v][d], sizes[v + half][d]);
+          largest[v][d] = std::max(largest[v][d], largest[v + half][d]);
+        }
+    rounding_ = 4 * std::numeric_limits<double>::epsilon() * *std::ranges::max_element(largest[0]);
+    bound_ = tolerance_ * *std::ranges::max_element(sizes[0]) + rounding_;
   }
 
   const double* point(int local_node) const {
@@ -74,13 +83,15 @@ private:
     for (std::size_t axis = 0; axis < dim; ++axis)
       for (std::size_t d = 0; d < dim; ++d)
         edges[axis][d] = corners_[static_cast<std::size_t>(axis_vertices_[axis])][d] - corners_[0][d];
+    // Corner v of the parallelepiped of the edges, for each set of axes as bits.
+    auto places = corners_;
+    for (std::size_t axis = 0; axis < dim; ++axis)
+      for (std::size_t v = 0; v < std::size_t{1} << axis; ++v)
+        for (std::size_t d = 0; d < dim; ++d) places[v | std::size_t{1} << axis][d] = places[v][d] + edges[axis][d];
     bool is_near = true; // the loop does not end early, so that it has no branches
-    for (std::size_t v = 0; v < corner_nodes_.size(); ++v) {
-      auto x = corners_[0];
-      for (std::size_t axis = 0; axis < dim; ++axis)
-        for (std::size_t d = 0; d < dim; ++d) x[d] += along_[v][axis] * edges[axis][d];
-      for (std::size_t d = 0; d < dim; ++d) is_near &= std::abs(x[d] - corners_[v][d]) <= bound_;
-    }
+    for (std::size_t v = 0; v < corner_nodes_.size(); ++v)
+      for (std::size_t d = 0; d < dim; ++d)
+        is_near &= std::abs(places[along_[v]][d] - corners_[v][d]) <= bound_;
     return is_near;
   }
 
@@ -102,10 +113,11 @@ private:
   std::shared_ptr<const element::Element> geometry_;
   std::size_t num_nodes_;
   std::vector<int> corner_nodes_;
-  std::array<std::array<double, dim>, 8> along_{}; ///< place of a vertex along an axis, 0 to 1, shape (vertex, axis)
+  static constexpr std::size_t most_corners = std::size_t{1} << dim;
+  std::array<std::size_t, most_corners> along_{}; ///< axes along which a vertex is at the upper end, as bits
   std::vector<double> functions_; ///< vertex functions at the geometry nodes, shape (node, vertex); empty for degree 1
   std::array<int, 3> axis_vertices_{};
-  std::array<std::array<double, dim>, 8> corners_{};
+  std::array<std::array<double, dim>, most_corners> corners_{}; ///< those that a shape does not have repeat the first
   const std::int32_t* nodes_ = nullptr;
   double bound_ = 0, rounding_ = 0;
 };

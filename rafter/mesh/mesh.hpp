@@ -20,12 +20,16 @@ struct CellGroup {
   element::Shape shape = element::Shape::hexahedron;
   int degree = 1;                     ///< of the geometry: Lagrange element (GLL-warped) of this shape and degree
   std::vector<std::int32_t> vertices; ///< topological vertex numbers, shape (cell, vertex)
-  std::vector<std::int32_t> nodes; ///< rows of Mesh::points, shape (cell, node), in the order of the Lagrange element
-  std::vector<std::int32_t> tags;  ///< shape (cell); 0 = untagged
+  /// Rows of Mesh::points, shape (cell, node), in the order of the Lagrange element. Empty: those of straight cells are
+  /// their vertices, so that there is one table of both.
+  std::vector<std::int32_t> own_nodes;
+  std::vector<std::int32_t> tags; ///< shape (cell); 0 = untagged
   std::vector<std::int32_t>
       parents; ///< shape (cell): cell of the same mesh before refinement (see parent_group); empty: none
   std::vector<std::int8_t> parent_groups; ///< shape (cell): its group there
   std::int32_t num_cells() const { return static_cast<std::int32_t>(tags.size()); }
+  /// Rows of Mesh::points, shape (cell, node).
+  std::span<const std::int32_t> nodes() const { return own_nodes.empty() ? vertices : own_nodes; }
 };
 
 /// A facet of a cell: (group, cell, local facet).

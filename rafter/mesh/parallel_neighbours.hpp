@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -14,7 +15,9 @@ namespace rafter::mesh {
 /// without a table of all facets. The result does not depend on the number of threads.
 class ParallelNeighbours {
 public:
-  ParallelNeighbours(const Mesh& mesh, int group);
+  /// Which neighbours are asked for.
+  enum class Sides { above, both };
+  ParallelNeighbours(const Mesh& mesh, int group, Sides sides = Sides::both);
 
   int dim() const { return dim_; }
   std::int32_t num_cells() const { return static_cast<std::int32_t>(vertices_.size() / num_vertices_); }
@@ -23,6 +26,15 @@ public:
   std::int32_t above(std::int32_t cell, int axis) const {
     const auto begins = upper_.candidates(vertices_of(cell)[bit(axis)]);
     return find(begins, upper_, [&](std::int32_t other) { return continues(cell, other, axis); });
+  }
+  /// Says whether the facet at the upper end of an axis of `lower` is the one at the lower end of that axis of `upper`.
+  bool continues(std::int32_t lower, std::int32_t upper, int axis) const {
+    const auto* here = vertices_.data() + static_cast<std::size_t>(lower) * num_vertices_;
+    const auto* there = vertices_.data() + static_cast<std::size_t>(upper) * num_vertices_;
+    const auto& facet = facets_[static_cast<std::size_t>(axis)];
+    std::int32_t difference = 0; // without branches in the loop
+    for (const auto v : facet) difference |= here[v] ^ there[v ^ bit(axis)];
+    return difference == 0;
   }
   /// Returns the cell across the facet at the lower end of an axis; -1 if there is none with parallel axes.
   std::int32_t below(std::int32_t cell, int axis) const {
@@ -49,13 +61,6 @@ private:
     return -1;
   }
   static std::size_t bit(int axis) { return std::size_t{1} << axis; }
-  /// Says whether the facet at the upper end of an axis of `lower` is the one at the lower end of that axis of `upper`.
-  bool continues(std::int32_t lower, std::int32_t upper, int axis) const {
-    const auto here = vertices_of(lower), there = vertices_of(upper);
-    for (std::size_t v = 0; v < num_vertices_; ++v)
-      if ((v & bit(axis)) != 0 && here[v] != there[v ^ bit(axis)]) return false;
-    return true;
-  }
   std::span<const std::int32_t> vertices_of(std::int32_t cell) const {
     return vertices_.subspan(static_cast<std::size_t>(cell) * num_vertices_, num_vertices_);
   }
@@ -63,6 +68,8 @@ private:
   std::span<const std::int32_t> vertices_; ///< vertices of the cells, shape (cell, vertex)
   int dim_;
   std::size_t num_vertices_;      ///< number of vertices of a cell
+  /// Local vertices at the upper end of each axis, shape (axis, vertex); those of edges fill it twice.
+  std::array<std::array<std::size_t, 4>, 3> facets_{};
   CellsOfVertices upper_, lower_; ///< cells by their first and by their last vertices
 };
 

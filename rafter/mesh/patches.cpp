@@ -38,24 +38,59 @@ private:
   int dim_, width_;
 };
 
+/// Goes from cell to cell. Neighbours that lie as far away as the last one along an axis are found without a search: of
+/// two cells with a common facet each is the only one that the other finds there.
+class Walk {
+public:
+  explicit Walk(const ParallelNeighbours& neighbours) : neighbours_(neighbours) {}
+
+  /// As ParallelNeighbours::above and below.
+  std::int32_t above(std::int32_t cell, int axis) {
+    auto& stride = strides_[static_cast<std::size_t>(axis)];
+    if (const auto guess = cell + stride; exists(guess) && neighbours_.continues(cell, static_cast<std::int32_t>(guess), axis))
+      return static_cast<std::int32_t>(guess);
+    const auto found = neighbours_.above(cell, axis);
+    if (found >= 0) stride = std::int64_t{found} - cell;
+    return found;
+  }
+  std::int32_t below(std::int32_t cell, int axis) {
+    auto& stride = strides_[static_cast<std::size_t>(axis)];
+    if (const auto guess = cell - stride; exists(guess) && neighbours_.continues(static_cast<std::int32_t>(guess), cell, axis))
+      return static_cast<std::int32_t>(guess);
+    const auto found = neighbours_.below(cell, axis);
+    if (found >= 0) stride = std::int64_t{cell} - found;
+    return found;
+  }
+
+private:
+  bool exists(std::int64_t cell) const { return cell >= 0 && cell < neighbours_.num_cells(); }
+  const ParallelNeighbours& neighbours_;
+  std::array<std::int64_t, 3> strides_{}; ///< from a cell to the one above it, where it was found last
+};
+
 /// Arrangement of the cells of a patch and of their vertices.
 class PatchShape {
 public:
-  PatchShape(int dim, int width) : num_points_(Lattice(dim, width + 1).size()) {
+  PatchShape(int dim, int width)
+      : num_corners_(Lattice(dim, 2).size()), points_(patch_points(dim, width)), vertices_(points_.size()) {
     const Lattice cells(dim, width), points(dim, width + 1), corners(dim, 2);
     for (std::size_t child = 0; child < cells.size(); ++child) {
       const auto place = cells.place(child);
+      auto before = place;
+      int axis = 0;
+      if (child > 0) {
+        while (before[axis] == 0) ++axis;
+        --before[axis];
+        steps_.push_back({cells.number(before), axis});
+      }
       for (std::size_t v = 0; v < corners.size(); ++v) {
         auto point = place;
         for (int a = 0; a < dim; ++a) point[a] += corners.place(v)[a];
-        points_.push_back(points.number(point));
+        const auto number = points.number(point);
+        const bool is_of_facet = child > 0 && corners.place(v)[axis] == 0; // which the step has compared
+        if (!is_of_facet && points_[number] != PatchPoint{static_cast<int>(child), static_cast<int>(v)})
+          repeated_.push_back({{static_cast<int>(child), static_cast<int>(v)}, number});
       }
-      if (child == 0) continue;
-      auto before = place;
-      int axis = 0;
-      while (before[axis] == 0) ++axis;
-      --before[axis];
-      steps_.push_back({cells.number(before), axis});
     }
   }
 
@@ -63,29 +98,28 @@ public:
 
   /// Writes the children of the patch that begins with cell `first`, -1 for those that do not exist. Returns whether
   /// all do.
-  bool find_children(const ParallelNeighbours& neighbours, std::int32_t first, std::span<std::int32_t> children) const {
+  bool find_children(Walk& walk, std::int32_t first, std::span<std::int32_t> children) const {
     children[0] = first;
     bool are_all = true;
     for (std::size_t s = 0; s < steps_.size(); ++s) {
       const auto before = children[steps_[s].before];
-      children[s + 1] = before < 0 ? -1 : neighbours.above(before, steps_[s].axis);
+      children[s + 1] = before < 0 ? -1 : walk.above(before, steps_[s].axis);
       are_all = are_all && children[s + 1] >= 0;
     }
     return are_all;
   }
-  /// Says whether the vertices of the children form a lattice, with one vertex at each point and no two of them
-  /// identified, that is, with the same one of `representatives`, unless that is empty.
+  /// Says whether the vertices of the children, as find_children() gives them, form a lattice, with one vertex at each
+  /// point and no two of them identified, that is, with the same one of `representatives`, unless that is empty.
   bool is_lattice(const CellGroup& group, std::span<const std::int32_t> representatives,
                   std::span<const std::int32_t> children) {
-    vertices_.assign(num_points_, -1);
-    const std::size_t num_corners = points_.size() / children.size();
-    for (std::size_t child = 0; child < children.size(); ++child)
-      for (std::size_t v = 0; v < num_corners; ++v) {
-        const std::int32_t vertex = group.vertices[static_cast<std::size_t>(children[child]) * num_corners + v];
-        auto& known = vertices_[points_[child * num_corners + v]];
-        if (known >= 0 && known != vertex) return false;
-        known = vertex;
-      }
+    const auto vertex_at = [&](const PatchPoint& point) {
+      const auto cell = static_cast<std::size_t>(children[static_cast<std::size_t>(point.child)]);
+      return group.vertices[cell * num_corners_ + static_cast<std::size_t>(point.corner)];
+    };
+    for (std::size_t i = 0; i < points_.size(); ++i) vertices_[i] = vertex_at(points_[i]);
+    std::int32_t difference = 0;
+    for (const auto& [place, point] : repeated_) difference |= vertex_at(place) ^ vertices_[point];
+    if (difference != 0) return false;
     if (!representatives.empty())
       for (auto& vertex : vertices_) vertex = representatives[static_cast<std::size_t>(vertex)];
     if (std::ranges::adjacent_find(vertices_, std::greater_equal()) == vertices_.end()) return true; // as in boxes
@@ -98,10 +132,13 @@ private:
     std::size_t before; ///< child on the lower side of the step
     int axis;
   };
-  std::size_t num_points_;
-  std::vector<std::size_t> points_; ///< lattice point of each vertex, shape (child, corner)
-  std::vector<Step> steps_;         ///< steps to all children but the first
-  std::vector<std::int32_t> vertices_;
+
+  std::size_t num_corners_;
+  std::vector<PatchPoint> points_;
+  /// Other places of points than those in `points_`, with the number of the point, that no step compares.
+  std::vector<std::pair<PatchPoint, std::size_t>> repeated_;
+  std::vector<Step> steps_;            ///< steps to all children but the first
+  std::vector<std::int32_t> vertices_; ///< of the last patch, shape (point)
 };
 
 /// Finds the patches of structured parts of a mesh. The first one of a part begins at the lower end of the rows through
@@ -110,21 +147,21 @@ private:
 class PatchSearch {
 public:
   PatchSearch(const ParallelNeighbours& neighbours, const PatchShape& shape, int width)
-      : neighbours_(neighbours), shape_(shape), width_(width),
+      : walk_(neighbours), dim_(neighbours.dim()), shape_(shape), width_(width),
         is_taken_(static_cast<std::size_t>(neighbours.num_cells()), 0), of_patch_(shape.num_children()) {}
 
   void spread_from(std::int32_t seed) {
     if (is_taken(seed)) return;
     std::int32_t first = seed;
-    for (int axis = 0; axis < neighbours_.dim(); ++axis) first = lower_end(first, axis);
+    for (int axis = 0; axis < dim_; ++axis) first = lower_end(first, axis);
     visit(first);
     while (!waiting_.empty()) {
       const auto patch = waiting_.back();
       waiting_.pop_back();
       // Neighbours along the first axis, which tend to be neighbours in memory, are visited first.
-      for (int axis = neighbours_.dim(); axis-- > 0;) {
-        visit(step(patch, [&](std::int32_t cell) { return neighbours_.below(cell, axis); }));
-        visit(step(patch, [&](std::int32_t cell) { return neighbours_.above(cell, axis); }));
+      for (int axis = dim_; axis-- > 0;) {
+        visit(step(patch, [&](std::int32_t cell) { return walk_.below(cell, axis); }));
+        visit(step(patch, [&](std::int32_t cell) { return walk_.above(cell, axis); }));
       }
     }
     is_taken_[static_cast<std::size_t>(seed)] = 1; // also where no patch reaches it
@@ -136,9 +173,9 @@ private:
   bool is_taken(std::int32_t cell) const { return is_taken_[static_cast<std::size_t>(cell)] != 0; }
   /// The cell at the lower end of the row of cells through `cell` that are not taken; `cell` itself where the row is a
   /// ring.
-  std::int32_t lower_end(std::int32_t cell, int axis) const {
+  std::int32_t lower_end(std::int32_t cell, int axis) {
     std::int32_t end = cell;
-    for (std::int32_t next; (next = neighbours_.below(end, axis)) >= 0 && !is_taken(next); end = next)
+    for (std::int32_t next; (next = walk_.below(end, axis)) >= 0 && !is_taken(next); end = next)
       if (next == cell) return cell;
     return end;
   }
@@ -150,7 +187,7 @@ private:
   /// Takes the cells of the patch that begins with `first`, unless that belongs to another one.
   void visit(std::int32_t first) {
     if (first < 0 || is_taken(first)) return;
-    bool is_patch = shape_.find_children(neighbours_, first, of_patch_);
+    bool is_patch = shape_.find_children(walk_, first, of_patch_);
     for (const auto cell : of_patch_) {
       if (cell < 0) continue;
       is_patch = is_patch && !is_taken(cell);
@@ -160,7 +197,8 @@ private:
     waiting_.push_back(first);
   }
 
-  const ParallelNeighbours& neighbours_;
+  Walk walk_;
+  int dim_;
   const PatchShape& shape_;
   int width_;
   std::vector<std::uint8_t> is_taken_; ///< says of a cell that a patch has taken it, or that it begins none
@@ -168,6 +206,22 @@ private:
 };
 
 } // namespace
+
+std::vector<PatchPoint> patch_points(int dim, int width) {
+  const Lattice cells(dim, width), points(dim, width + 1);
+  std::vector<PatchPoint> result;
+  for (std::size_t number = 0; number < points.size(); ++number) {
+    auto cell = points.place(number);
+    int corner = 0;
+    for (int a = 0; a < dim; ++a)
+      if (cell[a] == width) {
+        --cell[a];
+        corner |= 1 << a;
+      }
+    result.push_back({static_cast<int>(cells.number(cell)), corner});
+  }
+  return result;
+}
 
 std::vector<std::int32_t> find_patches(const Mesh& mesh, int group, std::span<const std::int32_t> cells, int width) {
   const auto& all = mesh.groups[group];

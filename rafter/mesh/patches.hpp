@@ -12,6 +12,15 @@
 /// cell.
 namespace rafter::mesh {
 
+/// A vertex of a patch: a child and its corner there.
+struct PatchPoint {
+  int child = 0, corner = 0;
+  bool operator==(const PatchPoint&) const = default;
+};
+/// Returns all vertices of a patch of `width` cells along each axis, each once, in the order of their lattice, first axis
+/// fastest.
+std::vector<PatchPoint> patch_points(int dim, int width);
+
 /// The cells that form patches of `width` cells along each axis, shape (patch, child), children in the order of the
 /// lattice, first axis fastest. Patches consist of cells in `cells` alone; a cell is in at most one patch. Structured
 /// parts are searched from their lower ends on, in the order of their first cells in `cells`. Shapes other than

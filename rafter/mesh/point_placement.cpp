@@ -63,8 +63,10 @@ std::vector<std::vector<int>> identity_rows(std::size_t count) {
   return rows;
 }
 
-template <class T> std::span<const T> part_of(const std::vector<T>& values, std::size_t part, std::size_t length) {
-  return values.empty() ? std::span<const T>{} : std::span(values).subspan(part * length, length);
+/// Part number `part` of those of equal length that a table consists of; an empty table has empty parts.
+template <class Table> auto part_of(const Table& table, std::size_t part, std::size_t length) {
+  const std::span values(table);
+  return values.empty() ? values : values.subspan(part * length, length);
 }
 
 } // namespace
@@ -81,7 +83,7 @@ CellGeometry cell_geometry(const Mesh& mesh, std::size_t group, std::size_t cell
   const std::size_t num_cells = cells.tags.size();
   CellGeometry result{.coordinates = mesh.points,
                       .gdim = mesh.gdim,
-                      .nodes = part_of(cells.nodes, cell, cells.nodes.size() / num_cells),
+                      .nodes = part_of(cells.nodes(), cell, cells.nodes().size() / num_cells),
                       .edge_orientations = {},
                       .face_orientations = {}};
   if (!has_orientations) return result;

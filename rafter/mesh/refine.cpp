@@ -86,7 +86,7 @@ std::vector<std::uint8_t> shortest_diagonals(const Mesh& mesh, const CellGroup& 
   std::vector<std::uint8_t> diagonals(group.tags.size());
   for (std::size_t c = 0; c < diagonals.size(); ++c) {
     auto x = [&](int vertex, int d) {
-      return mesh.points[static_cast<std::size_t>(group.nodes[c * e->num_dofs() + corners[vertex]]) * 3 + d];
+      return mesh.points[static_cast<std::size_t>(group.nodes()[c * e->num_dofs() + corners[vertex]]) * 3 + d];
     };
     double shortest = std::numeric_limits<double>::max();
     for (std::size_t i = 0; i < opposite_edges.size(); ++i) {

@@ -26,7 +26,7 @@ VertexPoints vertex_points(const Mesh& mesh) {
     const auto e = geometry_element(group);
     const auto corners = vertex_nodes(*e);
     for (std::size_t c = 0; c < group.tags.size(); ++c) {
-      const auto* nodes = group.nodes.data() + c * e->num_dofs();
+      const auto* nodes = group.nodes().data() + c * e->num_dofs();
       const auto* first = mesh.points.data() + static_cast<std::size_t>(nodes[corners[0]]) * mesh.gdim;
       const auto* second = mesh.points.data() + static_cast<std::size_t>(nodes[corners[1]]) * mesh.gdim;
       double size = 0;
@@ -131,8 +131,8 @@ public:
       int first = first_; // first node of the child among those of all children
       for (const ChildPlace& child : refinement_.places[group_]) {
         const CellGroup& children = fine_.groups[child.group];
-        const std::size_t num_nodes = children.nodes.size() / children.tags.size();
-        const auto nodes = std::span(children.nodes).subspan(child.cell(parent) * num_nodes, num_nodes);
+        const std::size_t num_nodes = children.nodes().size() / children.tags.size();
+        const auto nodes = children.nodes().subspan(child.cell(parent) * num_nodes, num_nodes);
         place_child(placements_[variant], geometry, first, nodes, placed);
         first += static_cast<int>(num_nodes);
       }
@@ -170,7 +170,6 @@ void refine_geometry(const Mesh& coarse, const RefinedVertices& vertices, const 
   const bool is_linear = std::ranges::all_of(coarse.groups, [](const CellGroup& g) { return g.degree == 1; });
   if (is_linear && corners.is_continuous) {
     fine.points = refined_vertex_points(coarse, vertices, std::move(corners.points));
-    for (auto& group : fine.groups) group.nodes = group.vertices;
     return;
   }
   const auto num_nodes = corners.is_continuous ? number_shared_nodes(fine) : number_separate_nodes(fine);

@@ -139,7 +139,7 @@ bool has_parallel_axes(const CellGroup& group) {
 /// same facet of another one, all but the first of them mark its vertices.
 void mark_unpaired(const Mesh& mesh, std::int32_t group_number, VertexMarks& marks) {
   const auto& group = mesh.groups[static_cast<std::size_t>(group_number)];
-  const ParallelNeighbours neighbours(mesh, group_number);
+  const ParallelNeighbours neighbours(mesh, group_number, ParallelNeighbours::Sides::above);
   const auto mark = [&](std::int32_t cell, int axis, int side) {
     const auto vertices = cell_vertices(group, cell);
     for (std::size_t v = 0; v < vertices.size(); ++v)

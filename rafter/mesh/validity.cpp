@@ -101,7 +101,7 @@ public:
 
   CellSize operator()(std::int32_t cell) const {
     const auto n = static_cast<std::size_t>(element_->num_dofs());
-    const auto nodes = std::span(group_.nodes).subspan(static_cast<std::size_t>(cell) * n, n);
+    const auto nodes = group_.nodes().subspan(static_cast<std::size_t>(cell) * n, n);
     CellSize size;
     return is_affine(nodes, size) ? size : sampled(nodes);
   }

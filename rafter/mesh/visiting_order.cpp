@@ -72,7 +72,7 @@ std::size_t siblings_per_set(const CellGroup& group, int dim) {
 class VisitingOrder::Corners {
 public:
   Corners(const Mesh& mesh, const CellGroup& group)
-      : dim_(static_cast<std::size_t>(mesh.gdim)), points_(mesh.points.data()), nodes_(group.nodes.data()),
+      : dim_(static_cast<std::size_t>(mesh.gdim)), points_(mesh.points.data()), nodes_(group.nodes().data()),
         num_nodes_(static_cast<std::size_t>(geometry_element(group)->num_dofs())),
         corners_(vertex_nodes(*geometry_element(group))) {}
 
@@ -90,16 +90,19 @@ public:
     for_all(cell, [&](const double* x) { result.add(x, dim_); });
     return result;
   }
-  /// Returns the median extent along an axis, of a sample of the cells where there are very many.
-  double typical_extent(std::size_t num_cells, std::size_t axis) const {
+  /// Returns the median extents along the axes, of a sample of the cells where there are very many.
+  Point typical_extents(std::size_t num_cells) const {
     constexpr std::size_t enough = 1 << 15;
     const std::size_t step = std::max<std::size_t>(1, num_cells / enough);
-    std::vector<double> extents;
+    std::array<std::vector<double>, 3> extents;
     for (std::size_t cell = 0; cell < num_cells; cell += step) {
       const auto of_cell = bounds(cell);
-      extents.push_back(of_cell.upper[axis] - of_cell.lower[axis]);
+      for (std::size_t axis = 0; axis < dim_; ++axis)
+        extents[axis].push_back(of_cell.upper[axis] - of_cell.lower[axis]);
     }
-    return base::median(std::move(extents));
+    Point result{};
+    for (std::size_t axis = 0; axis < dim_; ++axis) result[axis] = base::median(std::move(extents[axis]));
+    return result;
   }
 
 private:
@@ -120,11 +123,11 @@ public:
   Curve(const Mesh& mesh, const Corners& corners, std::size_t num_cells)
       : dim_(mesh.tdim), bits_(std::min(63 / mesh.tdim, 31)) {
     const auto bounds = bounds_of(mesh);
+    const auto extents = corners.typical_extents(num_cells);
     lower_ = bounds.lower;
     double longest = 1;
     for (int d = 0; d < dim_; ++d) {
-      const double length = bounds.upper[d] - lower_[d],
-                   cell = corners.typical_extent(num_cells, static_cast<std::size_t>(d));
+      const double length = bounds.upper[d] - lower_[d], cell = extents[d];
       // A whole number of typical cells fits across the box, so that lattice planes fall between the cells of a
       // structured mesh.
       const double across = length > 0 && cell > 0 ? std::clamp(std::round(length / cell), 1.0, 1e9) : 1.0;

@@ -86,7 +86,7 @@ std::size_t CellGeometry::numbers_per_batch() const {
 template <std::size_t dim> void CellGeometry::gather(std::int32_t batch, double* points) const {
   const auto* cell = cells_.data() + static_cast<std::size_t>(batch) * cells_per_batch_;
   for (std::size_t lane = 0; lane < cells_per_batch_; ++lane, ++cell) {
-    const auto* nodes = &group_.nodes[static_cast<std::size_t>(*cell) * num_nodes_];
+    const auto* nodes = &group_.nodes()[static_cast<std::size_t>(*cell) * num_nodes_];
     double* to = points + lane;
     for (const auto n : nodes_) {
       const double* x = points_ + static_cast<std::size_t>(nodes[n]) * dim;

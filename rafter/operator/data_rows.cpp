@@ -2,6 +2,7 @@
 #include <rafter/operator/data_rows.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -35,22 +36,12 @@ public:
   void measure(std::int32_t batch, Outline& outline) const {
     outline.offsets.resize(cells_per_batch_ * nodes_.size() * dim_);
     outline.bounds.resize(cells_per_batch_);
-    double* offset = outline.offsets.data();
-    double* bound = outline.bounds.data();
-    for (const auto cell : lanes_of(batch)) {
-      const auto* nodes = &group_.nodes[static_cast<std::size_t>(cell) * num_nodes_];
-      const double* first = point(nodes[nodes_[0]]);
-      double size = 0, largest = 0;
-      for (const auto n : nodes_) {
-        const double* x = point(nodes[n]);
-        for (std::size_t a = 0; a < dim_; ++a, ++offset) {
-          *offset = x[a] - first[a];
-          size = std::max(size, std::abs(*offset));
-          largest = std::max(largest, std::abs(x[a]));
-        }
-      }
-      *bound++ = tolerance * size + 4 * std::numeric_limits<double>::epsilon() * largest;
-    }
+    if (dim_ == 3)
+      measure_lanes<3>(batch, outline);
+    else if (dim_ == 2)
+      measure_lanes<2>(batch, outline);
+    else
+      measure_lanes<1>(batch, outline);
     const auto* begin = coefficients_.data() + static_cast<std::size_t>(batch) * num_coefficients_ * cells_per_batch_;
     outline.coefficients.assign(begin, begin + num_coefficients_ * cells_per_batch_);
   }
@@ -92,6 +83,30 @@ public:
   }
 
 private:
+  /// The compiler knows the dimension, so that loops over axes are unrolled.
+  template <std::size_t dim> void measure_lanes(std::int32_t batch, Outline& outline) const {
+    double* offset = outline.offsets.data();
+    double* bound = outline.bounds.data();
+    const auto* all_nodes = group_.nodes().data();
+    const auto* points = mesh_.points.data();
+    for (const auto cell : lanes_of(batch)) {
+      const auto* nodes = all_nodes + static_cast<std::size_t>(cell) * num_nodes_;
+      const double* first = points + static_cast<std::size_t>(nodes[nodes_[0]]) * dim;
+      std::array<double, dim> sizes{}, largest{};
+      for (const auto n : nodes_) {
+        const double* x = points + static_cast<std::size_t>(nodes[n]) * dim;
+        for (std::size_t a = 0; a < dim; ++a) {
+          offset[a] = x[a] - first[a];
+          sizes[a] = std::max(sizes[a], std::abs(offset[a]));
+          largest[a] = std::max(largest[a], std::abs(x[a]));
+        }
+        offset += dim;
+      }
+      *bound++ = tolerance * *std::ranges::max_element(sizes) +
+                 4 * std::numeric_limits<double>::epsilon() * *std::ranges::max_element(largest);
+    }
+  }
+
   /// Relative to the size of a cell, as in mesh::BatchOptions::affine_tolerance.
   static constexpr double tolerance = 1e-12;
 
@@ -107,7 +122,6 @@ private:
       nodes.push_back(static_cast<std::size_t>(element->entity_dofs(0, element::axis_vertex(group_.shape, axis))[0]));
     return nodes;
   }
-  const double* point(std::int32_t node) const { return &mesh_.points[static_cast<std::size_t>(node) * dim_]; }
 
   /// Odd numbers by which the offsets of a batch count in a key.
   static std::vector<std::uint64_t> key_weights(std::size_t count) {

@@ -485,10 +485,14 @@ void Operator::apply_boundary_values(Vector& b, Vector& x) const {
   if (num_constrained_ == 0) return;
   const auto& given = constraints().values;
   const Vector values(device(), base::AlignedVector<double>(given.begin(), given.end()));
-  Vector boundary = make_vector(), product = make_vector();
-  constrained_->put_at(values, boundary);
-  apply_free(boundary, product);
-  VectorRunner(device(), lifting).run("subtract", {}, {product, b});
+  double are_moved = std::ranges::any_of(given, [](double value) { return value != 0; }) ? 1 : 0;
+  communicator()->max(std::span(&are_moved, 1));
+  if (are_moved != 0) { // values that are all zero have no product to subtract
+    Vector boundary = make_vector(), product = make_vector();
+    constrained_->put_at(values, boundary);
+    apply_free(boundary, product);
+    VectorRunner(device(), lifting).run("subtract", {}, {product, b});
+  }
   constrained_->put_at(values, b);
   constrained_->put_at(values, x);
 }

@@ -91,7 +91,7 @@ std::vector<double> FieldEvaluator::cell_coefficients(std::span<const double> ve
 std::vector<double> FieldEvaluator::cell_geometry(std::int32_t cell) const {
   const mesh::Mesh& mesh = space_->mesh();
   const auto num_nodes = static_cast<std::size_t>(geometry_.num_dofs), dim = static_cast<std::size_t>(mesh.gdim);
-  const auto& nodes = mesh.groups[static_cast<std::size_t>(group_)].nodes;
+  const auto nodes = mesh.groups[static_cast<std::size_t>(group_)].nodes();
   std::vector<double> coordinates(dim * num_nodes);
   for (std::size_t n = 0; n < num_nodes; ++n)
     for (std::size_t d = 0; d < dim; ++d)

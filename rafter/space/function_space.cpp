@@ -2,6 +2,7 @@
 #include <rafter/space/function_space.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,36 +17,35 @@
 namespace rafter::space {
 namespace {
 
-using Positions = std::vector<std::vector<FunctionSpace::Position>>;
+/// Places in the batches are numbered block by block, the lanes of a batch one after the other.
+using Places = std::vector<base::RawVector<std::uint32_t>>;
 
 /// Inverts the cell lists of the batches, in which every cell must occur exactly once.
-Positions make_positions(const mesh::Mesh& mesh, const mesh::CellBatches& batches) {
-  Positions positions(mesh.groups.size());
-  for (std::size_t g = 0; g < positions.size(); ++g)
-    positions[g].assign(static_cast<std::size_t>(mesh.groups[g].num_cells()), {.block = -1});
-  std::int64_t num_cells = 0;
+Places make_places(const mesh::Mesh& mesh, const mesh::CellBatches& batches) {
+  constexpr auto none = std::numeric_limits<std::uint32_t>::max();
+  Places places(mesh.groups.size());
+  for (std::size_t g = 0; g < places.size(); ++g)
+    places[g].assign(static_cast<std::size_t>(mesh.groups[g].num_cells()), none);
+  std::int64_t num_cells = 0, first = 0;
   for (std::size_t b = 0; b < batches.blocks.size(); ++b) {
     const mesh::CellBlock& block = batches.blocks[b];
-    auto& of_group = positions.at(static_cast<std::size_t>(block.group));
+    auto& of_group = places.at(static_cast<std::size_t>(block.group));
     num_cells += block.num_cells;
     base::Parts(block.num_cells).run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
-      auto batch = static_cast<std::int32_t>(begin / batches.cells_per_batch);
-      auto lane = static_cast<int>(begin % batches.cells_per_batch);
-      for (auto i = begin; i < end; ++i) {
-        const auto cell = static_cast<std::size_t>(block.cells[static_cast<std::size_t>(i)]);
-        of_group.at(cell) = {.block = static_cast<std::int32_t>(b), .batch = batch, .lane = lane};
-        if (++lane < batches.cells_per_batch) continue;
-        lane = 0;
-        ++batch;
-      }
+      for (auto i = begin; i < end; ++i)
+        of_group.at(static_cast<std::size_t>(block.cells[static_cast<std::size_t>(i)])) =
+            static_cast<std::uint32_t>(first + i);
     });
+    first += std::int64_t{block.num_batches} * batches.cells_per_batch;
   }
+  if (first > none)
+    throw base::InputError(fmt::format("batches of {} cells; one process numbers at most {}", first, none));
   if (num_cells != mesh.num_cells())
     throw base::InternalError(fmt::format("{} cells are in batches; the mesh has {}", num_cells, mesh.num_cells()));
-  for (std::size_t g = 0; g < positions.size(); ++g) // as many as there are, so that none is in two
-    for (const auto& position : positions[g])
-      if (position.block < 0) throw base::InternalError(fmt::format("a cell of group {} lies in no batch", g));
-  return positions;
+  for (std::size_t g = 0; g < places.size(); ++g) // as many as there are, so that none is in two
+    if (std::ranges::find(places[g], none) != places[g].end())
+      throw base::InternalError(fmt::format("a cell of group {} lies in no batch", g));
+  return places;
 }
 
 } // namespace
@@ -74,7 +74,7 @@ std::shared_ptr<const FunctionSpace> FunctionSpace::make(std::shared_ptr<const D
     auto element = element::make_element(options.family, block.shape, options.degree);
     layouts.push_back(options.is_broken ? make_broken_layout(std::move(element)) : make_layout(std::move(element)));
   }
-  space->positions_ = make_positions(mesh, batches);
+  space->places_ = make_places(mesh, batches);
   Numbering numbering = number_dofs(mesh, batches, std::move(layouts), space->num_components());
   space->blocks_ = std::move(numbering.blocks);
   space->index_map_ = std::move(numbering.index_map);
@@ -92,10 +92,22 @@ std::shared_ptr<const element::Element> FunctionSpace::element(element::Shape sh
 }
 
 FunctionSpace::Position FunctionSpace::position(std::int32_t group, std::int32_t cell) const {
-  if (group < 0 || static_cast<std::size_t>(group) >= positions_.size() || cell < 0 ||
-      static_cast<std::size_t>(cell) >= positions_[static_cast<std::size_t>(group)].size())
+  if (group < 0 || static_cast<std::size_t>(group) >= places_.size() || cell < 0 ||
+      static_cast<std::size_t>(cell) >= places_[static_cast<std::size_t>(group)].size())
     throw base::InternalError(fmt::format("space '{}' has no cell {} of group {}", name, cell, group));
-  return positions_[static_cast<std::size_t>(group)][static_cast<std::size_t>(cell)];
+  std::int64_t place = places_[static_cast<std::size_t>(group)][static_cast<std::size_t>(cell)];
+  const std::int64_t width = batches().cells_per_batch;
+  std::int32_t block = 0;
+  for (const auto& of_block : batches().blocks) {
+    if (const auto length = of_block.num_batches * width; place >= length)
+      place -= length;
+    else
+      break;
+    ++block;
+  }
+  return {.block = block,
+          .batch = static_cast<std::int32_t>(place / width),
+          .lane = static_cast<int>(place % width)};
 }
 
 void FunctionSpace::cell_dofs(int block, std::int32_t batch, int lane, std::span<std::int32_t> entries) const {

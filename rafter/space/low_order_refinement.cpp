@@ -73,7 +73,6 @@ public:
     require_fit();
     vertices_.assign(static_cast<std::size_t>(space_.num_local()), -1);
     for (std::size_t g = 0; g < groups_.size(); ++g) add_cells(g);
-    for (auto& group : refined_.groups) group.nodes = group.vertices;
     refined_.num_vertices = static_cast<std::int32_t>(refined_.points.size() / static_cast<std::size_t>(mesh_.gdim));
     add_facets();
     return {.mesh = std::make_shared<const mesh::Mesh>(std::move(refined_)), .groups = std::move(groups_)};
@@ -101,7 +100,7 @@ private:
       found = refined_.groups.insert(found, {.shape = group.shape,
                                              .degree = 1,
                                              .vertices = {},
-                                             .nodes = {},
+                                             .own_nodes = {},
                                              .tags = {},
                                              .parents = {},
                                              .parent_groups = {}});

@@ -110,6 +110,8 @@ struct RunSource {
     const std::int32_t number = entities[entity];
     return static_cast<std::size_t>(representatives == nullptr ? number : representatives[number]);
   }
+  /// Says whether entities are their own representatives and all entries are in one part of the vector.
+  bool is_plain() const { return representatives == nullptr && parts == nullptr; }
   /// First entry of that run.
   std::int32_t& start(std::size_t entity) const { return (*starts)[representative(entity)]; }
   std::size_t part(std::size_t entity) const {
@@ -311,7 +313,14 @@ private:
     const bool is_permuted = has_permutations(blocks_[b].layout);
     for (const RunSource& source : sources_[b]) {
       std::int32_t* starts = blocks_[b].run_starts.data() + at;
-      std::int32_t* permutations = is_permuted ? blocks_[b].run_permutations.data() + at : nullptr;
+      at += cells_per_batch;
+      if (!is_permuted && source.is_plain()) {
+        number_plain_run(source, std::span(cells, static_cast<std::size_t>(active)), nexts.front(), starts);
+        std::fill(starts + active, starts + cells_per_batch, starts[active - 1]);
+        continue;
+      }
+      std::int32_t* permutations =
+          is_permuted ? blocks_[b].run_permutations.data() + (at - cells_per_batch) : nullptr;
       for (std::size_t lane = 0; lane < static_cast<std::size_t>(active); ++lane) {
         const std::size_t entity = static_cast<std::size_t>(cells[lane]) * source.stride;
         std::int32_t& start = source.start(entity);
@@ -326,9 +335,18 @@ private:
       }
       std::fill(starts + active, starts + cells_per_batch, starts[active - 1]);
       if (is_permuted) std::fill(permutations + active, permutations + cells_per_batch, permutations[active - 1]);
-      at += cells_per_batch;
     }
     return is_uniform;
+  }
+  /// Numbers a run of entities that are their own representatives, on a whole mesh.
+  static void number_plain_run(const RunSource& source, std::span<const std::int32_t> cells, std::int32_t& next,
+                               std::int32_t* starts) {
+    auto* of_entities = source.starts->data();
+    for (const auto cell : cells) {
+      auto& start = of_entities[source.entities[static_cast<std::size_t>(cell) * source.stride]];
+      if (start < 0) start = std::exchange(next, next + source.num_entries);
+      *starts++ = start;
+    }
   }
   void find_patterns(const mesh::Chunk& chunk) {
     const auto b = static_cast<std::size_t>(chunk.block);

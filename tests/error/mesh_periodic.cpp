@@ -81,7 +81,7 @@ TEST(PeriodicErrors, NodesOfCurvedFacets) {
   auto& group = bent.groups[0];
   const auto element = mesh::geometry_element(group);
   // The node is in the middle of the edge from vertex 1 to 3 of the last cell of the first row.
-  const auto node = group.nodes[static_cast<std::size_t>(element->num_dofs() + element->entity_dofs(1, 2)[0])];
+  const auto node = group.nodes()[static_cast<std::size_t>(element->num_dofs() + element->entity_dofs(1, 2)[0])];
   bent.points[2 * static_cast<std::size_t>(node)] += 0.001;
   expect_refused(bent, along_x, {"the vertices match", "nodes of the curved facets", "0.001 off"});
 }

@@ -49,7 +49,6 @@ TEST(TopologyErrors, RepeatedVertices) {
 TEST(TopologyErrors, DuplicateCells) {
   auto mesh = bare(two_triangles());
   std::copy_n(mesh.groups[0].vertices.begin(), 3, mesh.groups[0].vertices.begin() + 3);
-  std::copy_n(mesh.groups[0].nodes.begin(), 3, mesh.groups[0].nodes.begin() + 3);
   mesh.tagged_facets.clear();
   expect_error(mesh, "duplicate cells");
 }
@@ -59,7 +58,6 @@ mesh::Mesh box_and(const std::vector<std::int32_t>& vertices) {
   auto mesh = mesh::make_box({.cells = {4, 4, 4}, .size = {1, 1, 1}, .shape = "hexahedron"});
   auto& group = mesh.groups[0];
   group.vertices.insert(group.vertices.end(), vertices.begin(), vertices.end());
-  group.nodes = group.vertices;
   group.tags.push_back(1);
   for (const auto vertex : vertices) mesh.num_vertices = std::max(mesh.num_vertices, vertex + 1);
   mesh.points.resize(3 * static_cast<std::size_t>(mesh.num_vertices), 0.4);

@@ -152,7 +152,6 @@ mesh::Mesh pairs_of_cubes(int num_pairs) {
     }
     group.tags.push_back(1);
   }
-  group.nodes = group.vertices;
   return result;
 }
 

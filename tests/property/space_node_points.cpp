@@ -55,7 +55,7 @@ int check_exact(const space::FunctionSpace& space) {
     const auto& group = mesh.groups[static_cast<std::size_t>(g)];
     const auto field = space.element(group.shape), geometry = mesh::geometry_element(group);
     const auto num_nodes = static_cast<std::size_t>(geometry->num_dofs());
-    const auto nodes = std::span(group.nodes).subspan(static_cast<std::size_t>(cell) * num_nodes, num_nodes);
+    const auto nodes = group.nodes().subspan(static_cast<std::size_t>(cell) * num_nodes, num_nodes);
     for (int d = 0; d < mesh.tdim; ++d)
       for (int entity = 0; entity < element::num_entities(group.shape, d); ++entity)
         for (std::size_t axis = 0; axis < dim; ++axis) {
@@ -189,7 +189,7 @@ TEST_P(NodePoints, OfRefinedBoxesLieExactlyOnTheirSides) {
       const auto side = static_cast<std::size_t>(topology.exterior_tags[i] - 1);
       const auto first = static_cast<std::size_t>(cell) * static_cast<std::size_t>(geometry->num_dofs());
       for (const int dof : geometry->closure_dofs(mesh.tdim - 1, facet)) {
-        const auto node = static_cast<std::size_t>(group.nodes[first + static_cast<std::size_t>(dof)]);
+        const auto node = static_cast<std::size_t>(group.nodes()[first + static_cast<std::size_t>(dof)]);
         ASSERT_EQ(mesh.points[node * static_cast<std::size_t>(mesh.gdim) + side / 2], sides[side])
             << mesh.source << " geometry degree " << geometry_degree;
       }

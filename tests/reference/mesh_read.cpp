@@ -182,7 +182,7 @@ TEST_P(ReadSheared, PutsEveryNodeWhereItBelongs) {
     const auto table = linear->tabulate(e->nodes());
     const auto n = static_cast<std::size_t>(e->num_dofs());
     for (std::int32_t c = 0; c < group.num_cells(); ++c) {
-      const auto* nodes = group.nodes.data() + static_cast<std::size_t>(c) * n;
+      const auto* nodes = group.nodes().data() + static_cast<std::size_t>(c) * n;
       for (std::size_t i = 0; i < n; ++i) {
         std::vector<double> expected(dim, 0.0);
         for (int v = 0; v < element::num_vertices(group.shape); ++v) {

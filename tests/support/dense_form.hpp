@@ -58,7 +58,7 @@ private:
     const auto cell = static_cast<std::size_t>(cells.cells[static_cast<std::size_t>(item)]);
     for (std::size_t i = 0; i < num_nodes; ++i)
       for (std::size_t a = 0; a < dim; ++a)
-        result.nodes.push_back(mesh.points[static_cast<std::size_t>(group.nodes[cell * num_nodes + i]) * dim + a]);
+        result.nodes.push_back(mesh.points[static_cast<std::size_t>(group.nodes()[cell * num_nodes + i]) * dim + a]);
     return result;
   }
 

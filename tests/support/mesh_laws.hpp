@@ -58,7 +58,7 @@ inline Mapped mapped(const mesh::Mesh& mesh, const mesh::CellGroup& group, std::
                      const element::Table& table, int point) {
   Mapped m;
   for (int n = 0; n < table.num_dofs; ++n) {
-    const Point x = node(mesh, group.nodes[static_cast<std::size_t>(cell) * table.num_dofs + n]);
+    const Point x = node(mesh, group.nodes()[static_cast<std::size_t>(cell) * table.num_dofs + n]);
     for (int d = 0; d < 3; ++d) {
       m.x[d] += table(0, point, n) * x[d];
       for (int axis = 0; axis < table.dim; ++axis) m.columns[axis][d] += table(1 + axis, point, n) * x[d];

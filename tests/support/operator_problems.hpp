@@ -159,11 +159,11 @@ inline mesh::Mesh two_material_box(const std::string& shape, int geometry_degree
   mesh::Mesh mesh = geometry_degree == 1 ? box(shape) : curved_box(shape, geometry_degree);
   const auto dim = static_cast<std::size_t>(mesh.gdim);
   for (auto& group : mesh.groups) {
-    const std::size_t nodes = group.nodes.size() / group.tags.size();
+    const std::size_t nodes = group.nodes().size() / group.tags.size();
     for (std::size_t cell = 0; cell < group.tags.size(); ++cell) {
       double sum = 0;
       for (std::size_t i = 0; i < nodes; ++i)
-        sum += mesh.points[static_cast<std::size_t>(group.nodes[cell * nodes + i]) * dim];
+        sum += mesh.points[static_cast<std::size_t>(group.nodes()[cell * nodes + i]) * dim];
       if (sum > 0.5 * static_cast<double>(nodes)) group.tags[cell] = 2;
     }
   }

@@ -167,6 +167,7 @@ inline mesh::Mesh scrambled(const mesh::Mesh& original, unsigned seed, mesh::Axe
     for (auto& v : facet.vertices)
       if (v >= 0) v = renumbered[static_cast<std::size_t>(v)];
   for (auto& group : mesh.groups) {
+    group.own_nodes = std::vector<std::int32_t>(group.nodes().begin(), group.nodes().end()); // points keep their numbers
     for (auto& v : group.vertices) v = renumbered[static_cast<std::size_t>(v)];
     auto turns = symmetries(group.shape);
     std::erase_if(turns, [&](const Symmetry& turn) { return !keeps(turn, axes); });
@@ -177,7 +178,7 @@ inline mesh::Mesh scrambled(const mesh::Mesh& original, unsigned seed, mesh::Axe
       const Symmetry& turn = turns[random() % turns.size()];
       reorder(std::span(group.vertices).subspan(cell * num_vertices, num_vertices),
               turned_rows(element::reference_vertices(group.shape), turn));
-      reorder(std::span(group.nodes).subspan(cell * num_nodes, num_nodes), turned_rows(nodes, turn));
+      reorder(std::span(group.own_nodes).subspan(cell * num_nodes, num_nodes), turned_rows(nodes, turn));
     }
   }
   return mesh;

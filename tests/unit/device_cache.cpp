@@ -6,6 +6,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/hash.hpp>
 #include <rafter/device/host/compiler.hpp>
+#include <rafter/device/host/compiler_versions.hpp>
 #include <rafter/device/host/host_device.hpp>
 #include <rafter/device/host/process.hpp>
 #include <set>
@@ -230,6 +231,35 @@ TEST(KernelCache, CompilersAreFoundInPathOnlyInAbsoluteFolders) {
   EXPECT_EQ(device::find_compiler().path, program.string());
   EXPECT_EQ(device::find_compiler().version, "version one");
   EXPECT_EQ(device::find_program("clang"), "");
+}
+
+TEST(KernelCache, VersionsOfCompilersAreRememberedUntilTheirProgramsChange) {
+  const Folder cache, programs;
+  const fs::path compiler = programs.path() / "gcc-99", link = programs.path() / "cc";
+  fs::copy_file(fs::canonical("/bin/sh"), compiler);
+  fs::create_symlink(compiler, link);
+  EXPECT_EQ(device::remembered_version(cache.path(), link), std::nullopt);
+  device::remember_version(cache.path(), link, "gcc 99.1");
+  EXPECT_EQ(device::remembered_version(cache.path(), link), "gcc 99.1");
+  fs::last_write_time(compiler, fs::last_write_time(compiler) + std::chrono::seconds(1));
+  EXPECT_EQ(device::remembered_version(cache.path(), link), std::nullopt) << "the program was replaced";
+  device::remember_version(cache.path(), link, "gcc 99.2");
+  EXPECT_EQ(device::remembered_version(cache.path(), link), "gcc 99.2");
+  fs::copy_file(compiler, programs.path() / "gcc-100");
+  fs::remove(link);
+  fs::create_symlink(programs.path() / "gcc-100", link);
+  EXPECT_EQ(device::remembered_version(cache.path(), link), std::nullopt) << "the link leads to another program";
+}
+
+TEST(KernelCache, VersionsOfProgramsThatStartCompilersAreNotRemembered) {
+  const Folder cache, programs;
+  const fs::path script = programs.path() / "gcc", wrapper = programs.path() / "ccache";
+  std::ofstream(script) << "#!/bin/sh\nexec /usr/bin/gcc \"$@\"\n";
+  fs::copy_file(fs::canonical("/bin/sh"), wrapper);
+  for (const auto& program : {script, wrapper}) {
+    device::remember_version(cache.path(), program, "gcc 99.1");
+    EXPECT_EQ(device::remembered_version(cache.path(), program), std::nullopt) << program;
+  }
 }
 
 TEST(Processes, StoppedOnesEndWithWhatTheyStartedAndNoOtherStarts) {

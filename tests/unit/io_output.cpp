@@ -51,10 +51,10 @@ mesh::Mesh two_materials(const std::string& shape, std::vector<int> cells) {
   auto mesh = box(shape, std::move(cells));
   for (auto& group : mesh.groups)
     for (std::size_t cell = 0; cell < group.tags.size(); ++cell) {
-      const std::size_t n = group.nodes.size() / group.tags.size();
+      const std::size_t n = group.nodes().size() / group.tags.size();
       double x = 0;
       for (std::size_t i = 0; i < n; ++i)
-        x += mesh.points[static_cast<std::size_t>(group.nodes[cell * n + i]) * static_cast<std::size_t>(mesh.gdim)];
+        x += mesh.points[static_cast<std::size_t>(group.nodes()[cell * n + i]) * static_cast<std::size_t>(mesh.gdim)];
       group.tags[cell] = x < 0.5 * static_cast<double>(n) ? 1 : 2;
     }
   return mesh;
@@ -187,7 +187,7 @@ TEST(DerivedField, MeansOfCellsAreIntegralsOverVolumes) {
   for (std::size_t cell = 0; cell < group.tags.size(); ++cell) {
     double x = 0; // coordinate of the centre; z has the mean 1/2
     for (std::size_t i = 0; i < 6; ++i)
-      x += setting.mesh->points[3 * static_cast<std::size_t>(group.nodes[cell * 6 + i])] / 6;
+      x += setting.mesh->points[3 * static_cast<std::size_t>(group.nodes()[cell * 6 + i])] / 6;
     EXPECT_NEAR(means[2 * cell], x / 2, 1e-14);
     EXPECT_NEAR(means[2 * cell + 1], x, 1e-14);
   }

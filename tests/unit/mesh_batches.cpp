@@ -215,7 +215,7 @@ TEST(map_kind, is_told_cell_by_cell_and_by_the_tolerance) {
   EXPECT_EQ(kinds(box), (Kinds{2, 0, 1, 0}));
   EXPECT_EQ(kinds(box, {.affine_tolerance = 1e-5}), (Kinds{3, 0, 0, 0}));
   auto curved = mesh::make_box({.cells = {3, 1}, .shape = "quadrilateral", .degree = 2});
-  curved.points[curved.groups[0].nodes[4] * 2] += 1e-6; // moves the node in the middle of cell 0
+  curved.points[curved.groups[0].nodes()[4] * 2] += 1e-6; // moves the node in the middle of cell 0
   EXPECT_EQ(kinds(curved), (Kinds{2, 0, 0, 1}));
 }
 

@@ -22,7 +22,7 @@ std::multiset<std::vector<long>> cells_of(const mesh::Mesh& mesh) {
     for (std::size_t cell = 0; cell < group.tags.size(); ++cell) {
       std::vector<std::vector<long>> corners;
       for (std::size_t v = 0; v < num_vertices; ++v) {
-        const auto x = mesh_laws::node(mesh, group.nodes[cell * num_vertices + v]);
+        const auto x = mesh_laws::node(mesh, group.nodes()[cell * num_vertices + v]);
         auto& corner = corners.emplace_back();
         for (int d = 0; d < mesh.gdim; ++d) corner.push_back(std::lround(x[static_cast<std::size_t>(d)] * 1e6));
       }
@@ -42,11 +42,11 @@ std::multiset<std::vector<long>> tagged_facets_of(const mesh::Mesh& mesh) {
   for (std::size_t i = 0; i < surface.exterior_facets.size(); ++i) {
     const auto& facet = surface.exterior_facets[i];
     const auto& group = mesh.groups[static_cast<std::size_t>(facet.group)];
-    const auto num_nodes = group.nodes.size() / group.tags.size();
+    const auto num_nodes = group.nodes().size() / group.tags.size();
     std::vector<std::vector<long>> corners;
     for (const int v : element::entity_vertices(group.shape, mesh.tdim - 1, facet.facet)) {
       const auto x = mesh_laws::node(
-          mesh, group.nodes[static_cast<std::size_t>(facet.cell) * num_nodes + static_cast<std::size_t>(v)]);
+          mesh, group.nodes()[static_cast<std::size_t>(facet.cell) * num_nodes + static_cast<std::size_t>(v)]);
       auto& corner = corners.emplace_back();
       for (int d = 0; d < mesh.gdim; ++d) corner.push_back(std::lround(x[static_cast<std::size_t>(d)] * 1e6));
     }

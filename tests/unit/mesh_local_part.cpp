@@ -20,7 +20,7 @@ mesh::CellRanks columns(const mesh::Mesh& mesh, int num_left) {
   mesh::CellRanks ranks(1);
   const auto& group = mesh.groups.front();
   for (std::size_t cell = 0; cell < group.tags.size(); ++cell)
-    ranks[0].push_back(mesh.points[2 * static_cast<std::size_t>(group.nodes[4 * cell])] < num_left - 0.5 ? 0 : 1);
+    ranks[0].push_back(mesh.points[2 * static_cast<std::size_t>(group.nodes()[4 * cell])] < num_left - 0.5 ? 0 : 1);
   return ranks;
 }
 
@@ -54,15 +54,15 @@ TEST(LocalPart, HasItsCellsWithWhatBelongsToThem) {
         EXPECT_EQ(part.global_vertex(part.groups[0].vertices[4 * cell + v]),
                   whole.groups[0].vertices[4 * of_whole + v]);
         for (std::size_t axis = 0; axis < 2; ++axis)
-          EXPECT_EQ(part.points[2 * static_cast<std::size_t>(part.groups[0].nodes[4 * cell + v]) + axis],
-                    whole.points[2 * static_cast<std::size_t>(whole.groups[0].nodes[4 * of_whole + v]) + axis]);
+          EXPECT_EQ(part.points[2 * static_cast<std::size_t>(part.groups[0].nodes()[4 * cell + v]) + axis],
+                    whole.points[2 * static_cast<std::size_t>(whole.groups[0].nodes()[4 * of_whole + v]) + axis]);
       }
     }
     // Only the left process has a column that does not touch the cut.
     const auto batches = mesh::make_cell_batches(part, {.cells_per_batch = 2});
     EXPECT_EQ(batches.num_interior_stages > 0, process->rank() == 0);
     for (std::int32_t cell = 0; cell < part.num_cells(); ++cell) {
-      const auto node = static_cast<std::size_t>(part.groups[0].nodes[4 * static_cast<std::size_t>(cell)]);
+      const auto node = static_cast<std::size_t>(part.groups[0].nodes()[4 * static_cast<std::size_t>(cell)]);
       EXPECT_EQ(mesh::is_interface_cell(part, 0, cell), part.points[2 * node] > 0.5);
     }
   });

@@ -17,7 +17,7 @@ std::vector<double> image(const mesh::Mesh& mesh, const mesh::CellPoint& at) {
     for (std::size_t a = 0; a < dim; ++a)
       x[a] +=
           table(0, 0, static_cast<int>(i)) *
-          mesh.points[static_cast<std::size_t>(group.nodes[static_cast<std::size_t>(at.cell) * count + i]) * dim + a];
+          mesh.points[static_cast<std::size_t>(group.nodes()[static_cast<std::size_t>(at.cell) * count + i]) * dim + a];
   return x;
 }
 

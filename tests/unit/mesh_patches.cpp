@@ -69,6 +69,27 @@ TEST(patches, of_cells_that_are_turned_against_each_other_are_lattices_all_the_s
   for (const unsigned seed : {1U, 2U, 3U}) expect_patches(scrambled(box("hexahedron", 4), seed), 2);
 }
 
+TEST(patches, have_each_vertex_of_their_lattice_once) {
+  const auto mesh = box_of({4, 4, 4});
+  for (const int width : {2, 4}) {
+    const auto patches = patches_of(mesh, width);
+    const auto size = static_cast<std::size_t>(mesh::cells_per_patch(width, 3));
+    const auto points = mesh::patch_points(3, width);
+    for (std::size_t patch = 0; patch < patches.size(); patch += size) {
+      std::set<std::int32_t> expected, found;
+      for (std::size_t child = 0; child < size; ++child)
+        for (std::size_t corner = 0; corner < 8; ++corner)
+          expected.insert(mesh.groups[0].vertices[static_cast<std::size_t>(patches[patch + child]) * 8 + corner]);
+      for (const auto& point : points) {
+        const auto cell = static_cast<std::size_t>(patches[patch + static_cast<std::size_t>(point.child)]);
+        found.insert(mesh.groups[0].vertices[cell * 8 + static_cast<std::size_t>(point.corner)]);
+      }
+      EXPECT_EQ(points.size(), expected.size());
+      EXPECT_EQ(found, expected);
+    }
+  }
+}
+
 TEST(patches, hold_given_cells_alone) {
   const auto mesh = box_of({4, 4, 4});
   auto order = mesh::visiting_order(mesh, 0);
@@ -103,7 +124,6 @@ TEST(patches, close_on_themselves) { // a ring of quadrilaterals has no lower en
         group.vertices.push_back(v);
       group.tags.push_back(1);
     }
-  group.nodes = group.vertices;
   EXPECT_EQ(expect_patches(ring, 2), 3U);
 }
 

@@ -78,7 +78,7 @@ protected:
       EXPECT_EQ(census(copy), census(mesh));
       ASSERT_EQ(copy.groups.size(), first.groups.size());
       for (std::size_t g = 0; g < copy.groups.size(); ++g) {
-        EXPECT_EQ(copy.groups[g].nodes, first.groups[g].nodes);
+        EXPECT_TRUE(std::ranges::equal(copy.groups[g].nodes(), first.groups[g].nodes()));
         EXPECT_EQ(copy.groups[g].tags, first.groups[g].tags);
       }
     }

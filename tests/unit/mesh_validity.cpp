@@ -26,7 +26,7 @@ mesh::Mesh make_mesh(int dim, std::vector<double> points, element::Shape shape, 
   mesh.points = std::move(points);
   mesh::CellGroup group{.shape = shape, .degree = 1};
   group.tags.assign(vertices.size() / static_cast<std::size_t>(element::num_vertices(shape)), 1);
-  group.nodes = group.vertices = std::move(vertices);
+  group.vertices = std::move(vertices);
   mesh.groups.push_back(std::move(group));
   return mesh;
 }
@@ -101,7 +101,7 @@ TEST(Validity, FindsAQuadrilateralThatFacesTwoTriangles) {
   auto mesh = make_mesh(3, {0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0, 0, 0, 1, 1, 0, 1, 0, 1, 1, 1, 1, 1, 2, 0.5, 0.5},
                         element::Shape::hexahedron, {0, 1, 2, 3, 4, 5, 6, 7});
   mesh::CellGroup tets{.shape = element::Shape::tetrahedron, .degree = 1};
-  tets.vertices = tets.nodes = {1, 8, 3, 5, 3, 8, 7, 5};
+  tets.vertices = {1, 8, 3, 5, 3, 8, 7, 5};
   tets.tags = {1, 1};
   mesh.groups.push_back(tets);
   const auto report = mesh::check_validity(mesh);
@@ -125,7 +125,6 @@ TEST(Validity, FindsHangingVerticesOnFaces) {
   const auto shift = coarse.num_vertices;
   for (std::size_t i = 0; i < fine.points.size(); ++i) coarse.points.push_back(fine.points[i] + (i % 3 == 0 ? 1 : 0));
   for (const auto v : fine.groups[0].vertices) coarse.groups[0].vertices.push_back(v + shift);
-  coarse.groups[0].nodes = coarse.groups[0].vertices;
   coarse.groups[0].tags.assign(9, 1);
   coarse.num_vertices += fine.num_vertices;
   mesh::Mesh mesh;

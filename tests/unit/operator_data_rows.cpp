@@ -35,7 +35,7 @@ void expect_rows_fit(const Case& c, const op::DataRows& rows, double bound) {
   const auto& group = c.mesh.groups[static_cast<std::size_t>(cells.group)];
   const auto nodes = static_cast<std::size_t>(mesh::geometry_element(group)->num_dofs());
   const auto point = [&](std::int32_t cell, std::size_t node, int axis) {
-    const auto number = static_cast<std::size_t>(group.nodes[static_cast<std::size_t>(cell) * nodes + node]);
+    const auto number = static_cast<std::size_t>(group.nodes()[static_cast<std::size_t>(cell) * nodes + node]);
     return c.mesh.points[number * 3 + static_cast<std::size_t>(axis)];
   };
   ASSERT_EQ(rows.of_batch.size(), static_cast<std::size_t>(cells.num_batches));

@@ -50,7 +50,7 @@ std::vector<double> long_way(const Stated& stated, std::span<const double> x, co
       for (int i = 0; i < nodes; ++i)
         for (int a = 0; a < mesh.gdim; ++a)
           cell.nodes.push_back(mesh.points[static_cast<std::size_t>(
-              group.nodes[static_cast<std::size_t>(c * nodes + i)] * mesh.gdim + a)]);
+              group.nodes()[static_cast<std::size_t>(c * nodes + i)] * mesh.gdim + a)]);
       std::vector<std::int32_t> entries(static_cast<std::size_t>(components * element->num_dofs()));
       const auto at = space.position(g, c);
       space.cell_dofs(at.block, at.batch, at.lane, entries);

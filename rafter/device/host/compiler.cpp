@@ -5,6 +5,8 @@
 #include <mutex>
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/device/host/cache_directory.hpp>
+#include <rafter/device/host/compiler_versions.hpp>
 #include <rafter/device/host/cpu.hpp>
 #include <rafter/device/host/process.hpp>
 
@@ -30,11 +32,20 @@ std::string path_of(const std::string& name) {
   return path;
 }
 
-std::string version_of(const std::string& path) {
+std::string asked_version(const std::string& path) {
   const ProcessResult result = run_process({path, "--version"});
   if (!result.is_success())
     throw base::EnvironmentError("the C compiler '" + path + "' does not work: '--version' failed: " + result.output);
   return result.output.substr(0, result.output.find('\n'));
+}
+
+std::string version_of(const std::string& path) {
+  const CacheDirectory directory;
+  if (directory.is_private_temporary()) return asked_version(path); // nothing there outlives this process
+  if (auto known = remembered_version(directory.path(), path)) return *known;
+  auto version = asked_version(path);
+  remember_version(directory.path(), path, version);
+  return version;
 }
 
 /// Text of a command as it can be pasted into a shell.
