@@ -45,21 +45,14 @@ private:
       for (std::size_t d = 0; d < dim; ++d) corners_[v][d] = x[d];
     }
     for (std::size_t v = num_vertices; v < most_corners; ++v) corners_[v] = corners_[0];
-    // Maxima over pairs, pairs of pairs and so on have no chain in which each waits for the one before.
-    auto sizes = corners_, largest = corners_;
+    std::array<double, dim> sizes{}, largest{};
     for (std::size_t v = 0; v < most_corners; ++v)
       for (std::size_t d = 0; d < dim; ++d) {
-        sizes[v][d] = std::abs(corners_[v][d] - corners_[0][d]);
-        largest[v][d] = std::abs(corners_[v][d]);
+        sizes[d] = std::max(sizes[d], std::abs(corners_[v][d] - corners_[0][d]));
+        largest[d] = std::max(largest[d], std::abs(corners_[v][d]));
       }
-    for (std::size_t half = most_corners / 2; half > 0; half /= 2)
-      for (std::size_t v = 0; v < half; ++v)
-        for (std::size_t d = 0; d < dim; ++d) {
-          sizes[v][d] = std::max(sizes[v][d], sizes[v + half][d]);
-          largest[v][d] = std::max(largest[v][d], largest[v + half][d]);
-        }
-    rounding_ = 4 * std::numeric_limits<double>::epsilon() * *std::ranges::max_element(largest[0]);
-    bound_ = tolerance_ * *std::ranges::max_element(sizes[0]) + rounding_;
+    rounding_ = 4 * std::numeric_limits<double>::epsilon() * *std::ranges::max_element(largest);
+    bound_ = tolerance_ * *std::ranges::max_element(sizes) + rounding_;
   }
 
   const double* point(int local_node) const {
@@ -88,10 +81,14 @@ private:
     for (std::size_t axis = 0; axis < dim; ++axis)
       for (std::size_t v = 0; v < std::size_t{1} << axis; ++v)
         for (std::size_t d = 0; d < dim; ++d) places[v | std::size_t{1} << axis][d] = places[v][d] + edges[axis][d];
-    bool is_near = true; // the loop does not end early, so that it has no branches
+    bool is_near = true; // the loops do not end early, so that they have no branches
+    if (element::is_tensor(group_.shape)) { // as in tensor cells, whose loop the compiler unrolls
+      for (std::size_t v = 0; v < most_corners; ++v)
+        for (std::size_t d = 0; d < dim; ++d) is_near &= std::abs(places[v][d] - corners_[v][d]) <= bound_;
+      return is_near;
+    }
     for (std::size_t v = 0; v < corner_nodes_.size(); ++v)
-      for (std::size_t d = 0; d < dim; ++d)
-        is_near &= std::abs(places[along_[v]][d] - corners_[v][d]) <= bound_;
+      for (std::size_t d = 0; d < dim; ++d) is_near &= std::abs(places[along_[v]][d] - corners_[v][d]) <= bound_;
     return is_near;
   }
 

@@ -131,7 +131,12 @@ void IndexTables::add_to(device::BufferRegistry& registry, int index, const Read
   add(role::patch_patterns, patch_patterns);
   add(role::pattern_numbers, pattern_numbers);
   add(role::patterns, patterns);
-  if (reads(role::dof_entries)) add(role::dof_entries, dof_entries());
+  if (reads(role::dof_entries)) {
+    if (dofs_ != nullptr && !has_permutations(dofs_->layout)) // where runs have one dof, the starts are the entries
+      add(role::dof_entries, run_starts);
+    else
+      add(role::dof_entries, dof_entries());
+  }
   if (reads(role::unpatterned_entries)) {
     add(role::unpatterned_numbers, unpatterned().numbers);
     add(role::unpatterned_entries, unpatterned().entries);

@@ -69,7 +69,8 @@ struct IndexTables {
 
   /// Entry of the first component of every dof that cells share, shape (batch, dof as in ElementLayout::run_dofs,
   /// lane); padded lanes repeat the last active one. Made on first use, since only some plans read this table, which is
-  /// longer than that of the runs. Not of lists of cells.
+  /// longer than that of the runs. Where each run has one dof they are equal, and kernels get that one. Not of lists of
+  /// cells.
   const Integers& dof_entries() const;
 
   /// The same entries of the batches without a pattern alone, whose runs no kernel moves whole.
