@@ -26,7 +26,7 @@ std::vector<double> sample_points(const mesh::Mesh& mesh, const mesh::CellGroup&
     for (int i = 0; i < geometry.num_dofs; ++i) {
       const auto node = static_cast<std::size_t>(
           group.nodes()[static_cast<std::size_t>(cell) * static_cast<std::size_t>(geometry.num_dofs) +
-                      static_cast<std::size_t>(i)]);
+                        static_cast<std::size_t>(i)]);
       for (std::size_t a = 0; a < dim; ++a)
         points[static_cast<std::size_t>(q) * dim + a] += geometry(0, q, i) * mesh.points[node * dim + a];
     }

@@ -390,23 +390,18 @@ struct Setup {
   }
 };
 
-/// Throws InputError for operators that no method solves, or the one that is chosen does not.
-std::pair<solvers::ConstrainedNullSpace, MethodChoice> examine(const PreparedProblem& prepared) {
-  const auto& A = prepared.operator_a();
-  const auto& problem = prepared.problem();
-  const Probe probe = make_probe(A, 1);
-  require_finite(A, probe, problem, prepared.forms());
-  auto null_space = make_null_space(problem, A, prepared.constraints());
-  require_regular(A, probe, problem, *null_space.null_space());
-  auto choice = choose_method(problem, A, probe);
-  require_symmetric(A, probe, problem, choice.method);
-  return {std::move(null_space), std::move(choice)};
-}
-
 Setup set_up(const PreparedProblem& prepared) {
   const auto& A = prepared.operator_a();
   const auto& problem = prepared.problem();
-  auto [null_space, choice] = examine(prepared);
+  auto [null_space, choice] = [&] { // the vectors of the probe go before others are made
+    const Probe probe = make_probe(A, 1);
+    require_finite(A, probe, problem, prepared.forms());
+    auto fixed = make_null_space(problem, A, prepared.constraints());
+    require_regular(A, probe, problem, *fixed.null_space());
+    auto method = choose_method(problem, A, probe);
+    require_symmetric(A, probe, problem, method.method);
+    return std::pair(std::move(fixed), std::move(method));
+  }();
   auto right = make_right_hand_side(prepared, null_space);
   prepared.postprocess().require_finite_solutions(right.x);
   auto options = problem.solver;

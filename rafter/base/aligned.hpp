@@ -8,8 +8,8 @@
 namespace rafter::base {
 
 /// Allocates memory aligned to 64 bytes (a cache line, a register of 512 bits). Allocations of 4 MiB and more ask the
-/// operating system for huge pages, which gain 10-20 % in kernels that stream through memory: they are aligned to 2 MiB,
-/// or lie among others that are (large_blocks.hpp). Throws EnvironmentError when memory is exhausted.
+/// operating system for huge pages, which gain 10-20 % in kernels that stream through memory: they are aligned to 2
+/// MiB, or lie among others that are (large_blocks.hpp). Throws EnvironmentError when memory is exhausted.
 void* allocate_aligned(std::size_t bytes);
 void free_aligned(void* pointer) noexcept;
 

@@ -30,8 +30,8 @@ constexpr std::size_t num_addresses = std::size_t{1} << 43;
 
 constexpr std::uintptr_t rounded_up(std::uintptr_t size, std::size_t to) { return (size + to - 1) / to * to; }
 
-/// The blocks of this process, by their first addresses. Free ranges have no free neighbour. Everything from `top` on is
-/// untouched.
+/// The blocks of this process, by their first addresses. Free ranges have no free neighbour. Everything from `top` on
+/// is untouched.
 class Blocks {
 public:
   explicit Blocks(std::uintptr_t begin) : begin_(begin), accessible_(begin), top_(begin) {}
@@ -113,7 +113,8 @@ bool begin_large_blocks() {
   static std::mutex mutex;
   const std::scoped_lock lock(mutex);
   if (blocks.load() != nullptr) return true;
-  void* const first = mmap(nullptr, num_addresses + huge_page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const first =
+      mmap(nullptr, num_addresses + huge_page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (first == MAP_FAILED) return false;
   blocks = new Blocks(rounded_up(reinterpret_cast<std::uintptr_t>(first), huge_page));
   return true;

@@ -3,8 +3,8 @@
 #include <cstddef>
 
 /// Large blocks of memory side by side in one range of addresses, which the system backs with huge pages. What is freed
-/// is taken for the next block that fits, so that its pages are cleared once: those of the C library's are searched with
-/// room for their alignment on top, so that a freed vector does not fit its equal.
+/// is taken for the next block that fits, so that its pages are cleared once: those of the C library's are searched
+/// with room for their alignment on top, so that a freed vector does not fit its equal.
 namespace rafter::base {
 
 /// Least size of a block, in bytes.

@@ -4,8 +4,8 @@
 #include <climits>
 #include <cstdlib>
 #include <fstream>
-#include <string>
 #include <rafter/base/large_blocks.hpp>
+#include <string>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif

@@ -24,8 +24,8 @@ inline constexpr std::array all_cell_shapes{Shape::interval,    Shape::triangle,
                                             Shape::pyramid};
 
 /// Dimensions and numbers of vertices in the order of the enum: loops over cells ask for them.
-inline constexpr std::array<std::int8_t, 8> shape_dimensions{0, 1, 2, 2, 3, 3, 3, 3}, shape_vertices{1, 2, 3, 4,
-                                                                                                    4, 8, 6, 5};
+inline constexpr std::array<std::int8_t, 8> shape_dimensions{0, 1, 2, 2, 3, 3, 3, 3},
+    shape_vertices{1, 2, 3, 4, 4, 8, 6, 5};
 
 inline int dimension(Shape shape) { return shape_dimensions[static_cast<std::size_t>(shape)]; }
 std::string_view name(Shape shape);

@@ -335,7 +335,8 @@ void tag_boundary(Mesh& mesh, const Lattice& lattice, const Row& row) {
     const auto in_column = [&](const std::vector<Row::Place>& places) {
       return static_cast<std::size_t>(std::ranges::count(places, g, &Row::Place::group));
     };
-    const auto first = in_column(row.columns.front()), last = row.columns.size() > 1 ? in_column(row.columns.back()) : 0;
+    const auto first = in_column(row.columns.front()),
+               last = row.columns.size() > 1 ? in_column(row.columns.back()) : 0;
     const base::Parts parts(per_row == 0 ? 0 : group.num_cells() / static_cast<std::int64_t>(per_row), 1 << 8);
     std::vector<std::vector<TaggedFacet>> found(static_cast<std::size_t>(parts.count()));
     parts.run([&](std::int64_t begin, std::int64_t end, std::int64_t part) {

@@ -47,7 +47,8 @@ public:
     const auto* vertices = group.vertices.data();
     if (block.are_patches.empty() || block.are_patches[static_cast<std::size_t>(batch)] == 0) {
       for (const auto cell : cells)
-        for (std::size_t v = 0; v < num_vertices; ++v) visit(vertices[static_cast<std::size_t>(cell) * num_vertices + v]);
+        for (std::size_t v = 0; v < num_vertices; ++v)
+          visit(vertices[static_cast<std::size_t>(cell) * num_vertices + v]);
       return;
     }
     for (const auto& point : points_)

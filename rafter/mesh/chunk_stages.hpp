@@ -19,8 +19,8 @@ struct BatchedBlock {
 std::vector<std::int32_t> padded_to_batches(std::vector<std::int32_t> cells, int cells_per_batch);
 
 /// Cuts each block into chunks and colours them, so that chunks of the same stage share no vertex. There are few
-/// stages, of about equal work; chunks within a stage are in visiting order. Patches have `patch_width` cells along each
-/// axis.
+/// stages, of about equal work; chunks within a stage are in visiting order. Patches have `patch_width` cells along
+/// each axis.
 std::vector<std::vector<Chunk>> make_stages(const Mesh& mesh, std::span<const BatchedBlock> blocks,
                                             const BatchOptions& options, int patch_width = 1);
 

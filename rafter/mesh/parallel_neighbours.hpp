@@ -67,7 +67,7 @@ private:
 
   std::span<const std::int32_t> vertices_; ///< vertices of the cells, shape (cell, vertex)
   int dim_;
-  std::size_t num_vertices_;      ///< number of vertices of a cell
+  std::size_t num_vertices_; ///< number of vertices of a cell
   /// Local vertices at the upper end of each axis, shape (axis, vertex); those of edges fill it twice.
   std::array<std::array<std::size_t, 4>, 3> facets_{};
   CellsOfVertices upper_, lower_; ///< cells by their first and by their last vertices

@@ -47,7 +47,8 @@ public:
   /// As ParallelNeighbours::above and below.
   std::int32_t above(std::int32_t cell, int axis) {
     auto& stride = strides_[static_cast<std::size_t>(axis)];
-    if (const auto guess = cell + stride; exists(guess) && neighbours_.continues(cell, static_cast<std::int32_t>(guess), axis))
+    if (const auto guess = cell + stride;
+        exists(guess) && neighbours_.continues(cell, static_cast<std::int32_t>(guess), axis))
       return static_cast<std::int32_t>(guess);
     const auto found = neighbours_.above(cell, axis);
     if (found >= 0) stride = std::int64_t{found} - cell;
@@ -55,7 +56,8 @@ public:
   }
   std::int32_t below(std::int32_t cell, int axis) {
     auto& stride = strides_[static_cast<std::size_t>(axis)];
-    if (const auto guess = cell - stride; exists(guess) && neighbours_.continues(static_cast<std::int32_t>(guess), cell, axis))
+    if (const auto guess = cell - stride;
+        exists(guess) && neighbours_.continues(static_cast<std::int32_t>(guess), cell, axis))
       return static_cast<std::int32_t>(guess);
     const auto found = neighbours_.below(cell, axis);
     if (found >= 0) stride = std::int64_t{cell} - found;

@@ -17,8 +17,8 @@ struct PatchPoint {
   int child = 0, corner = 0;
   bool operator==(const PatchPoint&) const = default;
 };
-/// Returns all vertices of a patch of `width` cells along each axis, each once, in the order of their lattice, first axis
-/// fastest.
+/// Returns all vertices of a patch of `width` cells along each axis, each once, in the order of their lattice, first
+/// axis fastest.
 std::vector<PatchPoint> patch_points(int dim, int width);
 
 /// The cells that form patches of `width` cells along each axis, shape (patch, child), children in the order of the

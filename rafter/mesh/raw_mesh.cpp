@@ -107,7 +107,8 @@ void fill_points(const RawCells& cells, std::size_t g, const RawMesh& raw, Mesh&
     cell.nodes = std::span(cells.nodes).subspan(c * n, n);
     placement.place(cell, x);
     for (std::size_t i = 0; i < n; ++i)
-      std::copy_n(x.data() + i * 3, gdim, mesh.points.data() + static_cast<std::size_t>(group.nodes()[c * n + i]) * gdim);
+      std::copy_n(x.data() + i * 3, gdim,
+                  mesh.points.data() + static_cast<std::size_t>(group.nodes()[c * n + i]) * gdim);
   }
 }
 

@@ -105,9 +105,7 @@ FunctionSpace::Position FunctionSpace::position(std::int32_t group, std::int32_t
       break;
     ++block;
   }
-  return {.block = block,
-          .batch = static_cast<std::int32_t>(place / width),
-          .lane = static_cast<int>(place % width)};
+  return {.block = block, .batch = static_cast<std::int32_t>(place / width), .lane = static_cast<int>(place % width)};
 }
 
 void FunctionSpace::cell_dofs(int block, std::int32_t batch, int lane, std::span<std::int32_t> entries) const {

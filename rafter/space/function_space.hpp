@@ -192,7 +192,7 @@ private:
   std::unique_ptr<const comm::GhostExchange> exchange_;
   std::vector<BlockDofs> blocks_;
   std::vector<base::RawVector<std::uint32_t>> places_; ///< place of a cell in the batches, shape (group, cell)
-  std::vector<mesh::PointPlacement> node_placements_; ///< places the element's nodes in cells, shape (group)
+  std::vector<mesh::PointPlacement> node_placements_;  ///< places the element's nodes in cells, shape (group)
   std::shared_ptr<IndexTableCache> index_tables_;
 };
 

@@ -319,8 +319,7 @@ private:
         std::fill(starts + active, starts + cells_per_batch, starts[active - 1]);
         continue;
       }
-      std::int32_t* permutations =
-          is_permuted ? blocks_[b].run_permutations.data() + (at - cells_per_batch) : nullptr;
+      std::int32_t* permutations = is_permuted ? blocks_[b].run_permutations.data() + (at - cells_per_batch) : nullptr;
       for (std::size_t lane = 0; lane < static_cast<std::size_t>(active); ++lane) {
         const std::size_t entity = static_cast<std::size_t>(cells[lane]) * source.stride;
         std::int32_t& start = source.start(entity);

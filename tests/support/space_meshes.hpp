@@ -167,7 +167,8 @@ inline mesh::Mesh scrambled(const mesh::Mesh& original, unsigned seed, mesh::Axe
     for (auto& v : facet.vertices)
       if (v >= 0) v = renumbered[static_cast<std::size_t>(v)];
   for (auto& group : mesh.groups) {
-    group.own_nodes = std::vector<std::int32_t>(group.nodes().begin(), group.nodes().end()); // points keep their numbers
+    group.own_nodes =
+        std::vector<std::int32_t>(group.nodes().begin(), group.nodes().end()); // points keep their numbers
     for (auto& v : group.vertices) v = renumbered[static_cast<std::size_t>(v)];
     auto turns = symmetries(group.shape);
     std::erase_if(turns, [&](const Symmetry& turn) { return !keeps(turn, axes); });

@@ -17,7 +17,8 @@ mesh::Mesh torn(mesh::Mesh mesh, double cut) {
     const auto n = static_cast<std::size_t>(element::num_vertices(group.shape));
     for (std::size_t cell = 0; cell < group.tags.size(); ++cell) {
       double sum = 0;
-      for (std::size_t v = 0; v < n; ++v) sum += mesh.points[static_cast<std::size_t>(group.nodes()[cell * n + v]) * dim];
+      for (std::size_t v = 0; v < n; ++v)
+        sum += mesh.points[static_cast<std::size_t>(group.nodes()[cell * n + v]) * dim];
       if (sum / static_cast<double>(n) < cut) continue;
       for (std::size_t v = 0; v < n; ++v) {
         auto& vertex = group.vertices[cell * n + v];

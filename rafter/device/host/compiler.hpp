@@ -14,7 +14,8 @@ struct Compiler {
 };
 
 /// The C compiler with this name or path; "" means gcc, else clang, else cc from PATH. Versions are asked for once per
-/// process and path, and remembered on disk (compiler_versions.hpp). Throws EnvironmentError that says what to install when there is none.
+/// process and path, and remembered on disk (compiler_versions.hpp). Throws EnvironmentError that says what to install
+/// when there is none.
 Compiler find_compiler(const std::string& name = "");
 
 /// The list of "default" and the names of other known compilers in PATH.

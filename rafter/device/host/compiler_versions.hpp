@@ -8,8 +8,8 @@
 namespace rafter::device {
 
 /// The version that was remembered of the compiler at this path; nothing where none was, or the program there is
-/// another one by now: its real path, size or time of last change differ. Only programs of compilers are known by these.
-/// Scripts and others that start a compiler (ccache, wrappers of sites) stay the same when that changes, so that
+/// another one by now: its real path, size or time of last change differ. Only programs of compilers are known by
+/// these. Scripts and others that start a compiler (ccache, wrappers of sites) stay the same when that changes, so that
 /// nothing is remembered of them.
 std::optional<std::string> remembered_version(const std::filesystem::path& folder, const std::filesystem::path& path);
 
