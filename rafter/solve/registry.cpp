@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cmath>
 #include <fmt/format.h>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include <rafter/base/error.hpp>
@@ -169,20 +171,35 @@ Norms measured(const LinearOperator& A, const Vector& b, const Vector& x, const 
   return result;
 }
 
-/// Adds to x what the preconditioner computes as a start (Preconditioner::start), where it has one. Residuals stay
-/// relative to what they would be without it; `share` is as below.
-void start_from_preconditioner(const LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
-                               const Norms& first, double share, IterationControl& control) {
+/// Adds to x what the preconditioner computes as a start (Preconditioner::start), where it has one, and returns norms
+/// of the residual r before that. Residuals stay relative to what they would be without the start; `share_of` returns
+/// the part of these norms that they are relative to. (z, r) of the start z is taken for (M^-1 r, r): both stand for
+/// the energy of the error, and the start is the better approximation of A^-1 r, which saves an application of M^-1.
+Norms start_from_preconditioner(const LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
+                                const std::function<double(const Norms&)>& share_of, IterationControl& control) {
   const VectorOps ops(A);
   Vector r(A.device(), b.size()), z(A.device(), b.size());
   A.apply(x, r);
   ops.subtract_from(b, r);
-  if (!M.start(r, z)) return;
+  Norms result{.residual = ops.norm(r), .preconditioned = std::nullopt};
+  const double share = share_of(result);
+  const bool has_start = M.start(r, z);
+  if (control.norm == Norm::preconditioned) {
+    double product = has_start ? ops.dot(r, z) : 0;
+    if (!(product > 0 && std::isfinite(product))) {
+      Vector image(A.device(), b.size());
+      M.apply(r, image);
+      product = ops.dot(r, image);
+    }
+    result.preconditioned = std::sqrt(std::abs(product));
+  }
+  if (!has_start) return result;
   ops.axpy(1, z, x);
-  if (control.norm == Norm::preconditioned)
-    control.least_preconditioned_reference = share * first.preconditioned.value();
+  if (result.preconditioned)
+    control.least_preconditioned_reference = share * *result.preconditioned;
   else
-    control.least_reference = std::max(control.least_reference, share * first.residual);
+    control.least_reference = std::max(control.least_reference, share * result.residual);
+  return result;
 }
 
 /// Divides by the norms that residuals are relative to, which are `share` of those of the first residual.
@@ -266,10 +283,8 @@ Result solve(const LinearOperator& A, const Vector& b, Vector& x, const Precondi
   };
   std::optional<Norms> before_start;
   auto own = options;
-  if (options.multigrid.has_full_start) {
-    before_start = measured(A, b, x, M, is_preconditioned);
-    start_from_preconditioner(A, b, x, M, *before_start, share_of_reference(*before_start), own.control);
-  }
+  if (options.multigrid.has_full_start)
+    before_start = start_from_preconditioner(A, b, x, M, share_of_reference, own.control);
   Result result = method.run(A, b, x, M, own);
   // What the method has found is not computed again: a cycle of multigrid costs ten applications of A. A method that
   // has not begun has left x as it was.
