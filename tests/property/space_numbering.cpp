@@ -183,8 +183,9 @@ TEST_P(Numbering, ListsHaveTheCellsEntriesOfAllBatchesAndOfThoseWithoutAPattern)
       const auto& dofs = space.block(block);
       const auto tables = space.index_tables(block, device);
       const auto all = tables->dof_entries().host_read();
-      if (!space::has_permutations(dofs.layout)) // then kernels get the starts in the place of the entries
+      if (!space::has_permutations(dofs.layout)) { // then kernels get the starts in the place of the entries
         ASSERT_TRUE(std::ranges::equal(all, dofs.run_starts));
+      }
       const auto& [numbers, entries] = tables->unpatterned();
       const auto cells_per_batch = static_cast<std::size_t>(space.batches().cells_per_batch);
       const std::size_t of_batch = dofs.layout.run_dofs.size() * cells_per_batch;
