@@ -116,9 +116,11 @@ private:
 
 } // namespace
 
-int cells_per_batch(const std::string& text) {
+int cells_per_batch(const std::string& text, schedule::Precision of_levels) {
   const auto plan = schedule::parse_plan(text);
-  return std::max(plan.vector_width * plan.subbatches, mesh::CellBatches().cells_per_batch);
+  const int usual = mesh::CellBatches().cells_per_batch;
+  return std::max(plan.vector_width * plan.subbatches,
+                  of_levels == schedule::Precision::single_precision ? 2 * usual : usual);
 }
 
 std::shared_ptr<device::Device> device_of(const OperatorOptions& options) {
