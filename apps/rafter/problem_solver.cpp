@@ -171,7 +171,7 @@ PreparedProblem::PreparedProblem(const io::Problem& given, const RunOptions& opt
     : problem_(given), events_(events) {
   const auto& problem = problem_;
   if (options.plan != predicted_plan) options_.plan = options.plan;
-  const int cells_per_batch = op::cells_per_batch(options_.plan, problem.level_precision);
+  const int cells_per_batch = op::cells_per_batch(options_.plan);
   options_.device = options.device;
   options_.threads = options.threads;
   options_.shared_device = op::device_of(options_);

@@ -116,11 +116,9 @@ private:
 
 } // namespace
 
-int cells_per_batch(const std::string& text, schedule::Precision of_levels) {
+int cells_per_batch(const std::string& text) {
   const auto plan = schedule::parse_plan(text);
-  const int usual = mesh::CellBatches().cells_per_batch;
-  return std::max(plan.vector_width * plan.subbatches,
-                  of_levels == schedule::Precision::single_precision ? 2 * usual : usual);
+  return std::max(plan.vector_width * plan.subbatches, mesh::CellBatches().cells_per_batch);
 }
 
 std::shared_ptr<device::Device> device_of(const OperatorOptions& options) {

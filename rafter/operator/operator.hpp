@@ -51,11 +51,9 @@ struct OperatorOptions {
 };
 
 /// Number of cells of a batch for kernels of this plan (OperatorOptions::plan), as space::DiscretisationOptions takes
-/// it: the usual number, twice as many where levels of multigrid in this precision hold twice as many numbers in a
-/// register, or as many as the sub-batches of the plan hold when these are more. Throws the InputError of
+/// it: the usual number, or as many as the sub-batches of the plan hold when these are more. Throws the InputError of
 /// schedule::parse_plan.
-int cells_per_batch(const std::string& plan,
-                    schedule::Precision of_levels = schedule::Precision::double_precision);
+int cells_per_batch(const std::string& plan);
 /// Returns the device that the options ask for: the shared one if there is one, else that of the discretisation or,
 /// without one, a new device.
 std::shared_ptr<device::Device> device_of(const OperatorOptions& options);

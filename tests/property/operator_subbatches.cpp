@@ -174,8 +174,6 @@ TEST(GroupsOfLanes, BatchesAreLargeEnough) {
   EXPECT_EQ(op::cells_per_batch("subbatches=2"), 16);
   EXPECT_EQ(op::cells_per_batch("subbatches=4 vector_width=2"), 8);
   EXPECT_EQ(op::cells_per_batch("subbatches=8 vector_width=16"), 128);
-  EXPECT_EQ(op::cells_per_batch("", schedule::Precision::single_precision), 16);
-  EXPECT_EQ(op::cells_per_batch("subbatches=4", schedule::Precision::single_precision), 32);
 }
 
 } // namespace

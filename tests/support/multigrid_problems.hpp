@@ -37,7 +37,9 @@ public:
                   const op::TransferFactory& make_transfer = reference_transfer)
       : meshes_(std::make_shared<const mesh::Generations>(std::move(meshes))) {
     const auto discretisation = std::make_shared<const space::Discretisation>(
-        meshes_->finest(), space::DiscretisationOptions{.degree = options.degree});
+        meshes_->finest(),
+        space::DiscretisationOptions{.degree = options.degree,
+                                     .cells_per_batch = op::level_cells_per_batch(options.precision, options.degree)});
     const auto space =
         space::FunctionSpace::make(discretisation, {.degree = options.degree, .components = options.components});
     system_ = op::make_system({space});
