@@ -108,12 +108,12 @@ using form::tr;
 using form::transpose;
 
 using op::BlockKind;
-using op::cells_per_batch;       // that a plan asks for, for DiscretisationOptions
-using op::level_cells_per_batch; // that levels in single precision ask for, likewise
+using op::cells_per_batch; // that a plan asks for, for DiscretisationOptions
 using op::Coarsening;
 using op::DiagonalBlocks;
 using op::FieldCondition;
 using op::Functional;
+using op::level_cells_per_batch; // that levels in single precision ask for, likewise
 using op::LinearForm;
 using op::Operator;
 using op::OperatorOptions;

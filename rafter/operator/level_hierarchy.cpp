@@ -275,9 +275,9 @@ std::vector<GeneratedLevel> generate_levels(const HierarchySpecification& specif
     const auto& mesh = nodes != nullptr ? nodes->mesh : meshes.meshes[place.generation];
     if (discretisation->mesh_ptr() != mesh) // the first level of a mesh has the highest degree there
       discretisation = std::make_shared<const space::Discretisation>(
-          mesh, space::DiscretisationOptions{.degree = highest(place.degrees),
-                                             .cells_per_batch = level_cells_per_batch(specification.kernels.precision,
-                                                                                      highest(place.degrees))});
+          mesh, space::DiscretisationOptions{
+                    .degree = highest(place.degrees),
+                    .cells_per_batch = level_cells_per_batch(specification.kernels.precision, highest(place.degrees))});
     auto system = system_like(specification.system, discretisation, place.degrees);
     num_unknowns = system.num_unknowns();
     above = system;

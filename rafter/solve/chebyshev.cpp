@@ -223,7 +223,8 @@ template <class T> void ChebyshevIteration<T>::smooth(const Entries& b, Entries&
     };
     if (degree_ == 1)
       return begin({ops_.runner(), "chebyshev_correct", coefficients_, 0, {inverse_diagonal_, b, image_, x}});
-    begin({ops_.runner(), "chebyshev_restart", coefficients_, 0, {inverse_diagonal_, b, image_, residual_, direction_}});
+    begin(
+        {ops_.runner(), "chebyshev_restart", coefficients_, 0, {inverse_diagonal_, b, image_, residual_, direction_}});
     return fused_steps(nullptr, x, {});
   }
   A_.apply(x, residual_);

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <rafter/solve/cg.hpp>
-#include <rafter/solve/chebyshev.hpp>
 #include <rafter/solve/solver.hpp>
 #include <tests/support/solve_matrices.hpp>
 
@@ -62,23 +61,6 @@ TEST(FusedCg, HasTheIteratesOfThePlainOne) {
   for (const char* preconditioner : {"none", "jacobi", "chebyshev"})
     for (const double rtol : {1e-3, 1e-8, 1e-12})
       expect_same(A, random_values(80, 1), {.preconditioner = preconditioner, .control = {.rtol = rtol}}, 1e-9);
-}
-
-TEST(FusedChebyshev, HasTheStepsOfThePlainOne) {
-  const auto A = well_conditioned(80);
-  for (const int degree : {1, 2, 3, 6}) {
-    const auto improved = [&](bool is_fused) {
-      const solvers::Chebyshev chebyshev(A, {.degree = degree, .is_fused = is_fused});
-      auto x = A.vector();
-      chebyshev.apply(A.vector(random_values(80, 3)), x);
-      const auto from_zero = values(x);
-      chebyshev.smooth(A.vector(random_values(80, 4)), x);
-      return std::pair{from_zero, values(x)};
-    };
-    const auto plain = improved(false), fused = improved(true);
-    EXPECT_LE(distance(fused.first, plain.first), 1e-13 * largest(plain.first)) << degree;
-    EXPECT_LE(distance(fused.second, plain.second), 1e-13 * largest(plain.second)) << degree;
-  }
 }
 
 TEST(FusedCg, SolutionsAgreeToRounding) {

@@ -146,8 +146,7 @@ TEST(multigrid, is_symmetric_and_positive) {
 
 TEST(multigrid, damps_a_longer_interval_at_high_degrees) {
   const auto cycle = [](int degree, double ratio) {
-    const LevelledProblem problem(refined(box("quadrilateral"), 0),
-                                  {.degree = degree, .coarsening = all_the_way("p")});
+    const LevelledProblem problem(refined(box("quadrilateral"), 0), {.degree = degree, .coarsening = all_the_way("p")});
     const auto M = solvers::make_preconditioner(
         problem.A(), problem.solver({.smoother = {.degree = 2, .eigenvalue_ratio = ratio, .safety_factor = 1.05}}));
     Vector z = problem.A().make_vector();
