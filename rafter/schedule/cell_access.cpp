@@ -420,13 +420,15 @@ void announce(Context& context, int space, int components, const std::string& ve
   const auto& layout = *context.input.spaces[static_cast<std::size_t>(space)];
   const auto buffer = [&](const char* role) { return context.global(role, space, Type::integer); };
   const NodePtr next = context.next_batch(), place = imul(next, integer(2));
-  const std::string touch = buffer(space::role::first_touch);
-  const auto numbers =
+  const std::int64_t numbers =
       static_cast<std::int64_t>(layout.interior_dofs.size()) * components * context.input.cells_per_batch;
-  const NodePtr behind_interior =
-      numbers > 0 ? iadd(iload(buffer(space::role::interior_starts), next), integer(numbers)) : nullptr;
-  context.streams.push_back(
-      {vector, iload(touch, place), numbers > 0 ? behind_interior : iload(touch, iadd(place, integer(1)))});
+  const auto interior = [&] { return iload(buffer(space::role::interior_starts), next); };
+  const auto touched = [&](int which) { return iload(buffer(space::role::first_touch), iadd(place, integer(which))); };
+  const auto behind_interior = [&] { return iadd(interior(), integer(numbers)); };
+  if (layout.num_runs == 0)
+    context.streams.push_back({vector, interior(), behind_interior(), numbers});
+  else
+    context.streams.push_back({vector, touched(0), numbers > 0 ? behind_interior() : touched(1)});
 }
 
 namespace {
