@@ -90,7 +90,7 @@ private:
   }
   /// Emits the prefetches of one vector: in every iteration an equal share of its cache lines.
   void hint(const Stream& stream, Statements& before, Statements& hints) {
-    share_of(stream, before).ask(context_, variable("iteration"), hints);
+    share_of(stream, iterations_, before).ask(context_, variable("iteration"), hints);
   }
 
   /// The same of what stands between loops: its registers come from other statements, which do not show their lanes.
@@ -115,7 +115,11 @@ private:
     if (iterations_ == 0) return;
     Statements result;
     std::vector<Share> shares;
-    for (const auto& stream : context_.streams) shares.push_back(share_of(stream, result));
+    for (const auto& stream : context_.streams)
+      if (stream.num_entries >= 0)
+        shares.push_back(share_of(stream, iterations_, result));
+      else // few lines: most unknowns of a batch were touched by batches before
+        share_of(stream, context_.num_passes(), result).ask(context_, context_.pass(), result);
     const auto spread = with_turns(body_, 0, imul(context_.pass(), integer(turns)), shares);
     result.insert(result.end(), spread.begin(), spread.end());
     body_ = std::move(result);
@@ -172,10 +176,10 @@ private:
     return result;
   }
 
-  Share share_of(const Stream& stream, Statements& before) {
+  Share share_of(const Stream& stream, std::int64_t turns, Statements& before) {
     const NodePtr begin = context_.define_integer(before, "z", stream.begin);
     const int entries_per_line = line_bytes / size_bytes(context_.result.find(stream.vector)->type);
-    const std::int64_t of_turns = entries_per_line * iterations_;
+    const std::int64_t of_turns = entries_per_line * turns;
     const bool is_known = stream.num_entries >= 0;
     const NodePtr length = is_known ? integer(stream.num_entries) : isub(stream.end, begin);
     const NodePtr lines = idiv(iadd(length, integer(of_turns - 1)), of_turns);
