@@ -23,7 +23,7 @@ public:
     iterations_ = context_.num_passes();
     const auto place = heaviest(body_);
     if (place) choose(body_[*place]);
-    if (iterations_ < fewest_turns) return over_all();
+    if (!place || iterations_ < fewest_turns) return over_all();
     Statements before, hints;
     for (const auto& stream : context_.streams) hint(stream, before, hints);
     NodePtr& nest = body_[*place];
