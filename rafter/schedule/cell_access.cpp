@@ -522,7 +522,8 @@ void scatter(Context& context, int field, const std::string& source, const Place
     to.insert(to.end(), adding.begin(), adding.end());
     return;
   }
-  if (!context.plan.is_streaming) announce(context, space, use.components, vector); // else it would be fetched to be thrown out
+  if (!context.plan.is_streaming)
+    announce(context, space, use.components, vector); // else it would be fetched to be thrown out
   const NodePtr is_overwriting = ieq(iload(context.global(role::mode, 0, Type::integer), integer(0)), integer(0));
   Statements runs{branch(is_overwriting, block(clear_in_first_turn(context, space, vector)), block({}))};
   access.shared(true, runs);

@@ -35,13 +35,15 @@ public:
   }
   /// A loop over the dofs of a batch with padded lanes. These read what the last active one reads.
   void loop_in_partial_batch(
-      Statements& to, const std::function<NodePtr(const NodePtr& index, const NodePtr& dof, const NodePtr& active)>& move) const {
+      Statements& to,
+      const std::function<NodePtr(const NodePtr& index, const NodePtr& dof, const NodePtr& active)>& move) const {
     const NodePtr start = context_.define_integer(to, "s", iload(starts_, context_.batch()));
     const NodePtr active = context_.define_integer(to, "n", context_.num_active());
     const NodePtr cell = context_.define_integer(to, "l", imin(context_.at_cell(integer(0)), isub(active, integer(1))));
     const std::string i = context_.fresh("i");
     const NodePtr index = iadd(iadd(start, imul(number(variable(i)), active)), cell);
-    to.push_back(loop(i, integer(static_cast<int>(entries_.size())), move(index, variable(i), context_.active_lanes())));
+    to.push_back(
+        loop(i, integer(static_cast<int>(entries_.size())), move(index, variable(i), context_.active_lanes())));
   }
 
 private:
@@ -81,8 +83,7 @@ std::vector<NodePtr> gather_component(Context& context, int field, const Placeme
     return store(padded, context.work_entry(dof), context.fetch(vector, index));
   });
   for (std::size_t i = 0; i < numbers.entries().size(); ++i)
-    partial.push_back(
-        store(taken, place(i), context.load(padded, context.work_entry(integer(static_cast<int>(i))))));
+    partial.push_back(store(taken, place(i), context.load(padded, context.work_entry(integer(static_cast<int>(i))))));
   to.push_back(InteriorNumbers::in_full_batches(context, std::move(full), std::move(partial)));
   std::vector<NodePtr> values;
   for (std::int64_t k = 0; k < size; ++k)

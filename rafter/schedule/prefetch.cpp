@@ -23,7 +23,11 @@ public:
     iterations_ = context_.num_passes();
     const auto place = heaviest(body_);
     if (place) choose(body_[*place]);
-    if (!place || iterations_ < fewest_turns) return over_all();
+    if (!place || iterations_ < fewest_turns) {
+      // On tensor cells of low degree what is asked for costs more than it brings.
+      if (!context_.program.is_tensor) over_all();
+      return;
+    }
     Statements before, hints;
     for (const auto& stream : context_.streams) hint(stream, before, hints);
     NodePtr& nest = body_[*place];

@@ -53,8 +53,8 @@ public:
       const Step& step = steps_[i];
       switch (step.kind) {
       case StepKind::gather: {
-        const auto values = gather_component(
-            context_, step.field, placement_of(context_.program, step.target, nullptr), component_, to);
+        const auto values = gather_component(context_, step.field, placement_of(context_.program, step.target, nullptr),
+                                             component_, to);
         for (std::size_t k = 0; k < values.size(); ++k) set(i, static_cast<int>(k), values[k], to);
         break;
       }
