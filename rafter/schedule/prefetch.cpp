@@ -103,7 +103,7 @@ private:
   }
   /// Says whether a statement is a loop each of whose iterations computes a turn's share of the whole.
   bool is_heavy(const NodePtr& statement) const {
-    return is_plain_loop(statement) &&
+    return is_plain_loop(statement) && statement->operands[0]->integer > 1 &&
            arithmetic(statement) >= of_turn_ * static_cast<double>(statement->operands[0]->integer);
   }
 
