@@ -141,6 +141,11 @@ NodePtr atomic_add(const std::string& buffer, NodePtr index, NodePtr value, Node
 }
 NodePtr barrier() { return make(Kind::barrier, {}); }
 NodePtr prefetch(const std::string& buffer, NodePtr index) { return make(Kind::prefetch, {std::move(index)}, buffer); }
+NodePtr prefetch_nearest(const std::string& buffer, NodePtr index) {
+  auto node = make(Kind::prefetch, {std::move(index)}, buffer);
+  node->is_nearest = true;
+  return node;
+}
 NodePtr branch(NodePtr condition, NodePtr then, NodePtr otherwise) {
   return make(Kind::branch, {std::move(condition), std::move(then), std::move(otherwise)});
 }

@@ -42,10 +42,11 @@ private:
     NodePtr begin, lines;
     std::int64_t num_lines; ///< of all turns; -1: known at run time only
     int entries_per_line;
+    bool is_nearest; ///< into the nearest cache
 
     void ask(Context& context, const NodePtr& turn, Statements& to) const {
       const auto line = [&](const NodePtr& number) {
-        return prefetch(vector, iadd(begin, imul(number, integer(entries_per_line))));
+        return (is_nearest ? prefetch_nearest : prefetch)(vector, iadd(begin, imul(number, integer(entries_per_line))));
       };
       const NodePtr first = imul(turn, lines);
       if (num_lines >= 0 && first->kind == Kind::integer && first->integer >= num_lines) return;
@@ -120,9 +121,10 @@ private:
     Statements result;
     std::vector<Share> shares;
     for (const auto& stream : context_.streams)
-      if (stream.num_entries >= 0)
+      if (stream.num_entries >= 0) {
         shares.push_back(share_of(stream, iterations_, result));
-      else // few lines: most unknowns of a batch were touched by batches before
+        shares.back().is_nearest = true; // so short a program leaves room there
+      } else                             // few lines: most unknowns of a batch were touched by batches before
         share_of(stream, context_.num_passes(), result).ask(context_, context_.pass(), result);
     const auto spread = with_turns(body_, 0, imul(context_.pass(), integer(turns)), shares);
     result.insert(result.end(), spread.begin(), spread.end());
@@ -187,8 +189,12 @@ private:
     const bool is_known = stream.num_entries >= 0;
     const NodePtr length = is_known ? integer(stream.num_entries) : isub(stream.end, begin);
     const NodePtr lines = idiv(iadd(length, integer(of_turns - 1)), of_turns);
-    return {stream.vector, begin, context_.define_integer(before, "z", lines),
-            is_known ? (stream.num_entries + entries_per_line - 1) / entries_per_line : -1, entries_per_line};
+    return {stream.vector,
+            begin,
+            context_.define_integer(before, "z", lines),
+            is_known ? (stream.num_entries + entries_per_line - 1) / entries_per_line : -1,
+            entries_per_line,
+            false};
   }
 
   Context& context_;
