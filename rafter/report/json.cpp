@@ -91,11 +91,13 @@ std::string to_json(const SolveReport& report) {
   json["history"] = report.history;
   if (!report.newton.empty()) json["newton"] = newton_json(report.newton);
   if (report.time) json["time"] = time_json(*report.time);
-  if (report.residuals)
-    json["residuals"] = {{"norm", report.residuals->norm},
-                         {"residual", report.residuals->residual},
-                         {"preconditioned", report.residuals->preconditioned},
-                         {"of_first_residual", report.residuals->of_first_residual}};
+  if (report.residuals) {
+    auto& residuals = json["residuals"];
+    residuals["norm"] = report.residuals->norm;
+    residuals["residual"] = report.residuals->residual;
+    if (report.residuals->preconditioned) residuals["preconditioned"] = *report.residuals->preconditioned;
+    residuals["of_first_residual"] = report.residuals->of_first_residual;
+  }
   if (!report.warning.empty()) json["warning"] = report.warning;
   json["errors"] = Json::object();
   for (const auto& [field, errors] : report.errors) json["errors"][field] = {{"l2", errors.l2}, {"h1", errors.h1}};

@@ -22,10 +22,13 @@ std::string cells_text(const SolveReport& report) {
 
 /// " in the 2-norm (1.0e-09 in the preconditioned norm), ...": the norm that the solve was stopped on comes first.
 std::string norms_text(const ResidualReport& r) {
-  const bool is_preconditioned = r.norm == "preconditioned";
-  std::string text = fmt::format(" in the {} ({:.2e} in the {})", is_preconditioned ? "preconditioned norm" : "2-norm",
-                                 is_preconditioned ? r.residual : r.preconditioned,
-                                 is_preconditioned ? "2-norm" : "preconditioned norm");
+  std::string text;
+  if (r.norm == "preconditioned")
+    text = fmt::format(" in the preconditioned norm ({:.2e} in the 2-norm)", r.residual);
+  else if (r.preconditioned)
+    text = fmt::format(" in the 2-norm ({:.2e} in the preconditioned norm)", *r.preconditioned);
+  else
+    text = " in the 2-norm";
   if (r.has_lift)
     text += fmt::format("\nrelative to loads and reactions; to the first residual, with lifted boundary values, the "
                         "2-norm is {:.2e}",

@@ -47,11 +47,11 @@ struct MachineReport {
 
 /// Relative norms of the residual that a solve ended with.
 struct ResidualReport {
-  std::string norm;             ///< the one that the solve was stopped on: "residual", "preconditioned"
-  double residual = 0;          ///< 2-norm
-  double preconditioned = 0;    ///< (M^-1 r, r)^1/2
-  double of_first_residual = 0; ///< 2-norm relative to the first residual, with lifted boundary values
-  bool has_lift = false;        ///< boundary values are not zero: the others are relative to loads and reactions
+  std::string norm;                     ///< the one that the solve was stopped on: "residual", "preconditioned"
+  double residual = 0;                  ///< 2-norm
+  std::optional<double> preconditioned; ///< (M^-1 r, r)^1/2; absent: not known
+  double of_first_residual = 0;         ///< 2-norm relative to the first residual, with lifted boundary values
+  bool has_lift = false; ///< boundary values are not zero: the others are relative to loads and reactions
 };
 
 /// The factorisation of a direct solve.

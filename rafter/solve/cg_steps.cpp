@@ -13,6 +13,8 @@ double PlainSteps::preconditioned_product() {
 
 double PlainSteps::energy_with_direction() const { return v_.ops.dot(z_, q_); }
 
+double PlainSteps::product_with_image(const Vector& y) const { return v_.ops.dot(y, z_); }
+
 double PlainSteps::new_direction(double beta) {
   v_.ops.aypx(beta, z_, v_.p);
   v_.A.apply(v_.p, q_);

@@ -27,6 +27,8 @@ public:
   /// Returns z.A p of this z and of the last direction p. Steps that are fused into one pass over the cells do not keep
   /// z, and throw InternalError.
   virtual double energy_with_direction() const = 0;
+  /// Returns y.z of the z that preconditioned_product() found last, and throws like energy_with_direction().
+  virtual double product_with_image(const Vector& y) const = 0;
   /// Sets p = z + beta p and returns p.Ap. x and r do not lag then.
   virtual double new_direction(double beta) = 0;
   /// Makes the step x += alpha p, r -= alpha A p and returns r.r of the new r. A value of at most `exact_below` is
@@ -47,6 +49,7 @@ public:
   explicit PlainSteps(const CgVectors& vectors);
   double preconditioned_product() override;
   double energy_with_direction() const override;
+  double product_with_image(const Vector& y) const override;
   double new_direction(double beta) override;
   double advance(double alpha, double exact_below) override;
 

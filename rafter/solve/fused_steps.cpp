@@ -50,9 +50,8 @@ public:
     return rz_;
   }
 
-  double energy_with_direction() const override {
-    throw base::InternalError("cg: a diagonal preconditioner is the same at each application");
-  }
+  double energy_with_direction() const override { has_no_image(); }
+  double product_with_image(const Vector& /*y*/) const override { has_no_image(); }
 
   double new_direction(double beta) override {
     const auto& runner = v_.ops.runner();
@@ -95,6 +94,10 @@ public:
   void residual_replaced() override { is_known_ = false; }
 
 private:
+  [[noreturn]] static void has_no_image() {
+    throw base::InternalError("cg: steps with a diagonal preconditioner do not keep M^-1 r");
+  }
+
   /// Least ratio of a predicted product to its old value: below it, cancellation costs more than two digits.
   static constexpr double least_part = 0.01;
 
@@ -131,6 +134,7 @@ public:
   }
 
   double energy_with_direction() const override { return v_.ops.dot(z_, q_); }
+  double product_with_image(const Vector& y) const override { return v_.ops.dot(y, z_); }
 
   double new_direction(double beta) override {
     const auto& runner = v_.ops.runner();

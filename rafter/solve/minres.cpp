@@ -37,8 +37,15 @@ public:
     if (auto end = start()) return std::move(*end);
     if (is_preconditioned_norm()) progress_.start(eta_, eta_, norm_);
     if (progress_.control().iteration_limit() == 0) return progress_.not_converged();
-    for (;;)
-      if (auto end = iterate()) return std::move(*end);
+    const Norms first{.residual = norm_, .preconditioned = eta_};
+    for (;;) {
+      last_norms_.reset(); // x will be another one
+      if (auto end = iterate()) {
+        end->first_norms = first;
+        end->last_norms = last_norms_;
+        return std::move(*end);
+      }
+    }
   }
 
 private:
@@ -166,11 +173,13 @@ private:
     ops_.subtract_from(b_, r_);
     progress_.update_reference(x_);
     norm_ = r_norm = ops_.norm(r_);
+    last_norms_ = {.residual = r_norm, .preconditioned = std::nullopt};
     if (!is_preconditioned_norm() || r_norm == 0) return std::nullopt;
     M_.apply(r_, z_next_);
     const double product = ops_.dot(r_, z_next_);
     if (auto end = refuse_product(product, r_norm)) return end;
     norm_ = std::sqrt(product);
+    last_norms_->preconditioned = norm_;
     return std::nullopt;
   }
 
@@ -199,6 +208,7 @@ private:
   Confirmation confirmation_;
   Vector r_, v_, v_before_, z_, z_next_, w_, w_before_;
   double norm_ = 0;                                    ///< norm of the residual that is judged
+  std::optional<Norms> last_norms_;                    ///< of b - A x of the present x
   double gamma_ = 1, gamma_before_ = 1;                ///< (v.z)^1/2 of the last two Lanczos vectors
   double c_ = 1, c_before_ = 1, s_ = 0, s_before_ = 0; ///< cosines and sines of the last two rotations
   double eta_ = 0;                                     ///< (r, M^-1 r)^1/2 with a sign

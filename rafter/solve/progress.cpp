@@ -89,6 +89,7 @@ void Progress::start(double norm, double reference, double norm_2) {
   set_reference(first_);
   norms_ = {norm};
   best_ = norms_;
+  if (!result_.first_norms) result_.first_norms = Norms{.residual = norm_2, .preconditioned = std::nullopt};
 }
 
 void Progress::set_reference(double reference) {

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cmath>
 #include <fmt/format.h>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include <rafter/base/error.hpp>
@@ -154,42 +156,61 @@ constexpr std::array preconditioner_table{
     PreconditionerKind{"amg", "algebraic multigrid of the assembled matrix", make_amg, true, multigrid_keys, amg_keys},
 };
 
-/// |r|_2 and |(M^-1 r, r)|^1/2 of r = b - A x.
-struct Norms {
-  double residual = 0, preconditioned = 0;
-};
-
-Norms measured(const LinearOperator& A, const Vector& b, const Vector& x, const Preconditioner& M) {
+/// Computes norms of b - A x, that with the preconditioner only where it is asked for.
+Norms measured(const LinearOperator& A, const Vector& b, const Vector& x, const Preconditioner& M,
+               bool is_preconditioned) {
   const VectorOps ops(A);
-  Vector r(A.device(), b.size()), z(A.device(), b.size());
+  Vector r(A.device(), b.size());
   A.apply(x, r);
   ops.subtract_from(b, r);
+  Norms result{.residual = ops.norm(r), .preconditioned = std::nullopt};
+  if (!is_preconditioned) return result;
+  Vector z(A.device(), b.size());
   M.apply(r, z);
-  return {ops.norm(r), std::sqrt(std::abs(ops.dot(r, z)))};
+  result.preconditioned = std::sqrt(std::abs(ops.dot(r, z)));
+  return result;
 }
 
-/// Adds to x what the preconditioner computes as a start (Preconditioner::start), where it has one. Residuals stay
-/// relative to what they would be without it; `share` is as below.
-void start_from_preconditioner(const LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
-                               const Norms& first, double share, IterationControl& control) {
+/// Adds to x what the preconditioner computes as a start (Preconditioner::start), where it has one, and returns norms
+/// of the residual r before that. Residuals stay relative to what they would be without the start; `share_of` returns
+/// the part of these norms that they are relative to. (z, r) of the start z is taken for (M^-1 r, r): both stand for
+/// the energy of the error, and the start is the better approximation of A^-1 r, which saves an application of M^-1.
+Norms start_from_preconditioner(const LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
+                                const std::function<double(const Norms&)>& share_of, IterationControl& control) {
   const VectorOps ops(A);
   Vector r(A.device(), b.size()), z(A.device(), b.size());
   A.apply(x, r);
   ops.subtract_from(b, r);
-  if (!M.start(r, z)) return;
+  Norms result{.residual = ops.norm(r), .preconditioned = std::nullopt};
+  const double share = share_of(result);
+  const bool has_start = M.start(r, z);
+  if (control.norm == Norm::preconditioned) {
+    double product = has_start ? ops.dot(r, z) : 0;
+    if (!(product > 0 && std::isfinite(product))) {
+      Vector image(A.device(), b.size());
+      M.apply(r, image);
+      product = ops.dot(r, image);
+    }
+    result.preconditioned = std::sqrt(std::abs(product));
+  }
+  if (!has_start) return result;
   ops.axpy(1, z, x);
-  if (control.norm == Norm::preconditioned)
-    control.least_preconditioned_reference = share * first.preconditioned;
+  if (result.preconditioned)
+    control.least_preconditioned_reference = share * *result.preconditioned;
   else
-    control.least_reference = std::max(control.least_reference, share * first.residual);
+    control.least_reference = std::max(control.least_reference, share * result.residual);
+  return result;
 }
 
 /// Divides by the norms that residuals are relative to, which are `share` of those of the first residual.
 ResidualNorms relative_norms(const Norms& first, const Norms& last, double share) {
   const auto relative = [](double norm, double reference) { return norm > 0 ? norm / reference : 0; };
-  return {.residual = relative(last.residual, share * first.residual),
-          .preconditioned = relative(last.preconditioned, share * first.preconditioned),
-          .of_first_residual = relative(last.residual, first.residual)};
+  ResidualNorms result{.residual = relative(last.residual, share * first.residual),
+                       .preconditioned = std::nullopt,
+                       .of_first_residual = relative(last.residual, first.residual)};
+  if (first.preconditioned && last.preconditioned)
+    result.preconditioned = relative(*last.preconditioned, share * *first.preconditioned);
+  return result;
 }
 
 bool is_implemented(const Method& method) { return method.run != nullptr; }
@@ -254,22 +275,31 @@ void warn_if_indefinite(const Preconditioner& M, const SolverOptions& options) {
 Result solve(const LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
              const SolverOptions& options) {
   const Method& method = find_method(options.method);
-  const auto first = measured(A, b, x, M);
+  const bool is_preconditioned = options.control.norm == Norm::preconditioned;
   const auto& reference = options.control.reference;
-  const auto share_of_reference = [&] {
+  const auto share_of_reference = [&](const Norms& first) {
     const double found = reference ? reference(x) : first.residual;
     return found > 0 && found < first.residual ? found / first.residual : 1;
   };
+  std::optional<Norms> before_start;
   auto own = options;
-  if (options.multigrid.has_full_start) start_from_preconditioner(A, b, x, M, first, share_of_reference(), own.control);
+  if (options.multigrid.has_full_start)
+    before_start = start_from_preconditioner(A, b, x, M, share_of_reference, own.control);
   Result result = method.run(A, b, x, M, own);
-  const double share = share_of_reference();
-  result.norms = relative_norms(first, measured(A, b, x, M), share);
+  // What the method has found is not computed again: a cycle of multigrid costs ten applications of A. A method that
+  // has not begun has left x as it was.
+  const Norms first = before_start         ? *before_start
+                      : result.first_norms ? *result.first_norms
+                                           : measured(A, b, x, M, is_preconditioned);
+  const bool is_wanted = first.preconditioned && (is_preconditioned || M.diagonal());
+  const bool is_known = result.last_norms && (result.last_norms->preconditioned || !is_wanted);
+  const Norms last = is_known ? *result.last_norms : measured(A, b, x, M, is_wanted);
+  result.norms = relative_norms(first, last, share_of_reference(first));
   // A solve that did not converge knows no more than the residual that it updated. (gmres with side = "left" judges
   // another norm than these.)
   if (result.status != Status::converged && !(options.method == "gmres" && options.side == Side::left))
     result.relative_residual =
-        options.control.norm == Norm::preconditioned ? result.norms->preconditioned : result.norms->residual;
+        is_preconditioned && result.norms->preconditioned ? *result.norms->preconditioned : result.norms->residual;
   return result;
 }
 

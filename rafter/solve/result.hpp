@@ -74,10 +74,17 @@ struct IterationControl {
   int iteration_limit() const { return max_iterations.value_or(default_max_iterations); }
 };
 
+/// Norms of a residual r = b - A x.
+struct Norms {
+  double residual = 0;                  ///< |r|_2
+  std::optional<double> preconditioned; ///< |(M^-1 r, r)|^1/2; absent: not known
+};
+
 /// Norms of the residual b - A x that a solve ended with, each relative to what IterationControl says.
 struct ResidualNorms {
-  double residual = 0;          ///< |r|_2
-  double preconditioned = 0;    ///< |(M^-1 r, r)|^1/2
+  double residual = 0; ///< |r|_2
+  /// |(M^-1 r, r)|^1/2; absent where it did not end the solve and takes an application of M^-1 that is no scaling.
+  std::optional<double> preconditioned;
   double of_first_residual = 0; ///< |r|_2 relative to the first residual, which has the boundary values lifted into it
 };
 
@@ -94,6 +101,8 @@ struct Result {
   /// residual holds lifted boundary values (IterationControl::reference).
   std::vector<double> history;
   double seconds = 0;
+  /// Norms of b - A x before the first and after the last iteration, as far as the method has computed them.
+  std::optional<Norms> first_norms, last_norms;
   std::optional<ResidualNorms> norms; ///< present where solve() has computed them
 };
 

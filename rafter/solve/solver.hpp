@@ -78,8 +78,8 @@ std::shared_ptr<const Preconditioner> make_preconditioner(const op::LinearOperat
 /// solve call it, once for all values that an operator takes.
 void warn_if_indefinite(const Preconditioner& M, const SolverOptions& options);
 
-/// Solves A x = b with the method of the options; `x` holds the initial guess. It computes both norms of the residual
-/// before and after, which costs two applications of A and two of M; `seconds` leaves them out.
+/// Solves A x = b with the method of the options; `x` holds the initial guess. Norms of the residual before and after
+/// are those that the method has found; those that it has not cost an application of A, which `seconds` leaves out.
 Result solve(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
              const SolverOptions& options);
 

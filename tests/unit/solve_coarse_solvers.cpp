@@ -144,7 +144,6 @@ TEST(AggregationMultigrid, FusesNothingWhereThatIsAskedFor) {
   EXPECT_GT(counts[0], counts[1]);
 }
 
-/// Norms before and after the solve included, which cost as much with a full start as without.
 TEST(FullStart, SavesMoreApplicationsThanItTakes) {
   const LevelledProblem problem(refined(box("hexahedron", 3), 1), {.degree = 4});
   const std::shared_ptr<const op::Operator> of_problem(std::shared_ptr<void>(), &problem.A());

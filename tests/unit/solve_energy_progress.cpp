@@ -132,10 +132,73 @@ TEST(Cg, ThePreconditionedNormEndsTheSolveWhenAskedFor) {
     EXPECT_NEAR(result.relative_residual, norm(r) / norm(b), 1e-12);
     EXPECT_LE(result.relative_residual, 1e-5);
     ASSERT_TRUE(result.norms);
-    EXPECT_NEAR(result.norms->preconditioned, result.relative_residual, 1e-12);
+    EXPECT_NEAR(result.norms->preconditioned.value(), result.relative_residual, 1e-12);
     EXPECT_NEAR(result.norms->residual,
                 distance(r, std::vector<double>(60, 0)) / distance(b, std::vector<double>(60, 0)), 1e-12);
   }
+}
+
+/// Jacobi's scaling by another name, so that nobody knows that it is cheap; it counts its applications.
+class Counted final : public solvers::Preconditioner {
+public:
+  explicit Counted(const DenseMatrix& A) : M_(A) {}
+  void apply(const op::Vector& r, op::Vector& z) const override {
+    ++num_applications;
+    M_.apply(r, z);
+  }
+  mutable int num_applications = 0;
+
+private:
+  solvers::Jacobi M_;
+};
+
+TEST(PreconditionedNorm, TakesNoApplicationOfThePreconditionerButThoseOfTheIteration) {
+  const auto at = [](std::size_t i, std::size_t j) {
+    return i == j ? 3.0 + static_cast<double>(i % 3) : i + 1 == j || j + 1 == i ? -1.0 : 0.0;
+  };
+  const DenseMatrix A(60, at);
+  const auto b = random_values(60, 3);
+  for (const std::string method : {"cg", "minres"})
+    for (const bool is_fused : {false, true})
+      for (const auto norm : {solvers::Norm::residual, solvers::Norm::preconditioned}) {
+        const solvers::SolverOptions options{
+            .method = method, .control = {.rtol = 1e-5, .norm = norm}, .is_fused = is_fused};
+        const Counted M(A);
+        auto x = A.vector(), r = A.vector(), z = A.vector();
+        const auto result = solvers::solve(A, A.vector(b), x, M, options);
+        ASSERT_EQ(result.status, solvers::Status::converged) << result.message;
+        ASSERT_TRUE(result.norms);
+        if (norm == solvers::Norm::residual) {
+          EXPECT_FALSE(result.norms->preconditioned);
+          EXPECT_EQ(M.num_applications, result.iterations + (method == "minres" ? 1 : 0));
+          continue;
+        }
+        // Minimal residuals know M^-1 of their Lanczos vectors alone, not that of b - A x.
+        EXPECT_EQ(M.num_applications, result.iterations + (method == "minres" ? 2 : 1)) << method;
+        const auto image = [&](const std::vector<double>& v) {
+          M.apply(A.vector(v), z);
+          double sum = 0;
+          for (std::size_t i = 0; i < v.size(); ++i) sum += v[i] * values(z)[i];
+          return std::sqrt(sum);
+        };
+        A.apply(x, r);
+        std::vector<double> last = b;
+        for (std::size_t i = 0; i < last.size(); ++i) last[i] -= values(r)[i];
+        EXPECT_NEAR(result.norms->preconditioned.value(), image(last) / image(b), 1e-4 * result.relative_residual);
+        EXPECT_LE(result.relative_residual, 1e-5);
+      }
+}
+
+/// A recursive residual that b - A x has left: the norm of the latter needs M^-1.
+TEST(PreconditionedNorm, IsComputedAnewWhereTheResidualHasDrifted) {
+  const auto A = beam(60);
+  const auto b = random_values(60, 3);
+  const Counted M(A);
+  auto x = A.vector();
+  const auto result =
+      solvers::solve(A, A.vector(b), x, M, {.control = {.rtol = 1e-5, .norm = solvers::Norm::preconditioned}});
+  ASSERT_EQ(result.status, solvers::Status::converged) << result.message;
+  EXPECT_GT(M.num_applications, result.iterations + 1);
 }
 
 } // namespace
