@@ -113,6 +113,7 @@ using op::Coarsening;
 using op::DiagonalBlocks;
 using op::FieldCondition;
 using op::Functional;
+using op::level_cells_per_batch; // that levels in single precision ask for, likewise
 using op::LinearForm;
 using op::Operator;
 using op::OperatorOptions;

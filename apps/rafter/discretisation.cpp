@@ -294,6 +294,7 @@ double estimate_bytes(const io::Problem& problem, const mesh::Mesh& mesh, const 
 op::System make_system(const io::Problem& problem, const std::shared_ptr<const mesh::Mesh>& mesh, int cells_per_batch) {
   int degree = 1;
   for (const auto& field : problem.fields) degree = std::max(degree, field.degree);
+  cells_per_batch = std::max(cells_per_batch, op::level_cells_per_batch(problem.level_precision, degree));
   const auto discretisation = std::make_shared<const space::Discretisation>(
       mesh, space::DiscretisationOptions{.degree = degree, .cells_per_batch = cells_per_batch});
   const double needed = estimate_bytes(problem, *mesh, discretisation->batches());

@@ -63,6 +63,12 @@ std::string lane(const std::string& vector, const std::string& number, Type) {
   return fmt::format("{}[{}]", vector, number);
 }
 
+/// Clears the bit of the sign: compilers keep a loop of functions of single lanes, which goes through memory.
+std::string absolute(const std::string& vector, Type type) {
+  return fmt::format("({1})((__typeof__({0} < {0})){0} & ~(__typeof__({0} < {0}))-({1}){{0}})", vector,
+                     c::names_of(type).vector);
+}
+
 std::string converted(const std::string& value, Type type) {
   return fmt::format("__builtin_convertvector({}, {})", value, c::names_of(type).vector);
 }
@@ -86,6 +92,7 @@ const Spelling& c_spelling() {
                   .load = load,
                   .store = store,
                   .lane = lane,
+                  .absolute = absolute,
                   .converted = converted},
       .prefetch = prefetch,
       .run_prelude = c::exchanges,

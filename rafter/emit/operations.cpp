@@ -61,6 +61,9 @@ std::string Operations::scalar(ScalarOp op, Type type) const {
 
 std::string Operations::vector(ScalarOp op, Type type) const {
   const auto& names = spelling_.names(type);
+  if (op == ScalarOp::abs && spelling_.vectors.absolute)
+    return define(std::string(names.initial) + "v_", op, names.vector,
+                  fmt::format("return {};", spelling_.vectors.absolute("a", type)));
   const auto lane = [&](const char* vector) { return spelling_.vectors.lane(vector, "l", type); };
   return define(std::string(names.initial) + "v_", op, names.vector,
                 fmt::format("{} r; for (int l = 0; l < LANES; ++l) {} = {}; return r;", names.vector, lane("r"),

@@ -49,6 +49,8 @@ struct VectorSpelling {
       store;
   /// One number of the vector of this name.
   std::function<std::string(const std::string& vector, const std::string& number, schedule::Type type)> lane;
+  /// The absolute values of the vector of this name in one expression; not set: they are taken lane by lane.
+  std::function<std::string(const std::string& vector, schedule::Type type)> absolute;
   /// A vector of reals converted to `type`.
   std::function<std::string(const std::string& value, schedule::Type type)> converted;
   /// The vector of these numbers, one per lane, and number `lane` of a vector; for the helpers of lane_macros.hpp, in

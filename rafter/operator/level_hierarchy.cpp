@@ -242,6 +242,13 @@ std::vector<LevelPlace> coarser_places(const LevelPlace& finest, const Coarsenin
   return result;
 }
 
+int level_cells_per_batch(schedule::Precision precision, int highest_degree) {
+  constexpr int highest_degree_of_patches = 2;
+  const int usual = mesh::CellBatches().cells_per_batch;
+  const bool is_single = precision == schedule::Precision::single_precision;
+  return is_single && highest_degree > highest_degree_of_patches ? 2 * usual : usual;
+}
+
 std::vector<GeneratedLevel> generate_levels(const HierarchySpecification& specification) {
   const auto form = form_on(specification, {});
   require_servable(specification, form);
@@ -268,7 +275,9 @@ std::vector<GeneratedLevel> generate_levels(const HierarchySpecification& specif
     const auto& mesh = nodes != nullptr ? nodes->mesh : meshes.meshes[place.generation];
     if (discretisation->mesh_ptr() != mesh) // the first level of a mesh has the highest degree there
       discretisation = std::make_shared<const space::Discretisation>(
-          mesh, space::DiscretisationOptions{.degree = highest(place.degrees)});
+          mesh, space::DiscretisationOptions{
+                    .degree = highest(place.degrees),
+                    .cells_per_batch = level_cells_per_batch(specification.kernels.precision, highest(place.degrees))});
     auto system = system_like(specification.system, discretisation, place.degrees);
     num_unknowns = system.num_unknowns();
     above = system;

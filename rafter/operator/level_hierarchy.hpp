@@ -61,6 +61,11 @@ struct LevelPlace {
 std::vector<LevelPlace> coarser_places(const LevelPlace& finest, const Coarsening& coarsening,
                                        std::span<const mesh::Refinement> refinements = {});
 
+/// Number of cells of a batch on meshes of levels in a precision, as space::DiscretisationOptions takes it: registers
+/// hold twice as many floats as doubles. Up to degree 2 it is the usual one, because cells are gathered by patches
+/// there, and kernels in double would have to gather more patches than a register has lanes.
+int level_cells_per_batch(schedule::Precision precision, int highest_degree);
+
 /// A level whose kernels are text.
 struct GeneratedLevel {
   LevelPlace place;

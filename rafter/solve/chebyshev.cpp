@@ -207,9 +207,8 @@ template <class T> double ChebyshevIteration<T>::reduction() const {
 
 template <class T> void ChebyshevIteration<T>::apply(const Entries& r, Entries& z) const {
   if (is_fused_ && degree_ > 1) {
-    const op::FusedLoop start(ops_.runner(), "chebyshev_start", coefficients_, 0,
-                              {inverse_diagonal_, r, residual_, direction_, z});
-    return fused_steps(z, [&start](std::int64_t part, Ranges ranges) { start(part, ranges); });
+    const op::FusedLoop start(ops_.runner(), "chebyshev_start", coefficients_, 0, {inverse_diagonal_, r, direction_});
+    return fused_steps(&r, z, [&start](std::int64_t part, Ranges ranges) { start(part, ranges); });
   }
   ops_.run("copy", {}, {r, residual_});
   ops_.run("fill", {0}, {z});
@@ -218,21 +217,35 @@ template <class T> void ChebyshevIteration<T>::apply(const Entries& r, Entries& 
 
 template <class T> void ChebyshevIteration<T>::smooth(const Entries& b, Entries& x) const {
   if (is_fused_) {
-    const op::FusedLoop restart(ops_.runner(), "chebyshev_restart", coefficients_, 0,
-                                {inverse_diagonal_, b, image_, residual_, direction_, x});
-    A_.apply_with(x, image_,
-                  {.before = {}, .after = [&restart](std::int64_t part, Ranges ranges) { restart(part, ranges); }});
-    return fused_steps(x, {});
+    const auto begin = [&](const op::FusedLoop& loop) {
+      A_.apply_with(x, image_,
+                    {.before = {}, .after = [&loop](std::int64_t part, Ranges ranges) { loop(part, ranges); }});
+    };
+    if (degree_ == 1)
+      return begin({ops_.runner(), "chebyshev_correct", coefficients_, 0, {inverse_diagonal_, b, image_, x}});
+    begin(
+        {ops_.runner(), "chebyshev_restart", coefficients_, 0, {inverse_diagonal_, b, image_, residual_, direction_}});
+    return fused_steps(nullptr, x, {});
   }
   A_.apply(x, residual_);
   ops_.run("subtract_from", {}, {b, residual_});
   iterate(x);
 }
 
-template <class T> void ChebyshevIteration<T>::fused_steps(Entries& x, const op::VectorWork::Function& start) const {
-  for (std::size_t k = 1; k < static_cast<std::size_t>(degree_); ++k) {
-    const op::FusedLoop step(ops_.runner(), "chebyshev_step", coefficients_, 2 * k,
-                             {inverse_diagonal_, image_, residual_, direction_, x});
+template <class T>
+void ChebyshevIteration<T>::fused_steps(const Entries* right, Entries& x, const op::VectorWork::Function& start) const {
+  const auto last = static_cast<std::size_t>(degree_) - 1;
+  for (std::size_t k = 1; k <= last; ++k) {
+    const bool is_from_zero = k == 1 && right != nullptr;
+    const auto loop = [&](std::string_view name, std::initializer_list<op::LoopOperand> operands) {
+      return op::FusedLoop(ops_.runner(), name, coefficients_, 2 * k, operands);
+    };
+    const auto step =
+        is_from_zero
+            ? (k == last ? loop("chebyshev_only_step", {inverse_diagonal_, image_, *right, direction_, x})
+                         : loop("chebyshev_first_step", {inverse_diagonal_, image_, *right, residual_, direction_, x}))
+            : loop(k == last ? "chebyshev_last_step" : "chebyshev_step",
+                   {inverse_diagonal_, image_, residual_, direction_, x});
     A_.apply_with(direction_, image_,
                   {.before = k == 1 ? start : nullptr,
                    .after = [&step](std::int64_t part, Ranges ranges) { step(part, ranges); }});

@@ -68,8 +68,8 @@ private:
   void set_coefficients();                            ///< follows the interval
   void iterate(Entries& x) const;                     ///< residual_ must be that of x
   /// Makes the remaining steps with their updates fused into the products with A; `start` is done before the first of
-  /// them.
-  void fused_steps(Entries& x, const op::VectorWork::Function& start) const;
+  /// them. x lags by the direction; where `right` is given it is zero, and `right` the residual.
+  void fused_steps(const Entries* right, Entries& x, const op::VectorWork::Function& start) const;
   const op::LinearOperator& A_;
   VectorOps ops_;
   ChebyshevParameters parameters_;

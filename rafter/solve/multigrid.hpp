@@ -59,9 +59,10 @@ inline constexpr std::int64_t most_direct_unknowns = 10'000;
 /// Parameters of Multigrid.
 struct MultigridParameters {
   Cycle cycle = Cycle::v;
-  /// Parameters of the smoother. Its interval reaches from 0.13 to 1.05 times the estimated largest eigenvalue of D^-1
-  /// A; that of MFEM, from 0.3 to 1.2 times, is {.eigenvalue_ratio = 4, .safety_factor = 1.2}.
-  ChebyshevParameters smoother{.degree = 2, .eigenvalue_ratio = 8, .safety_factor = 1.05};
+  /// Parameters of the smoother. Its interval ends at 1.05 times the estimated largest eigenvalue of D^-1 A; that of
+  /// MFEM, from 0.3 to 1.2 times, is {.eigenvalue_ratio = 4, .safety_factor = 1.2}. Ratio 0: 8, or twice the degree of
+  /// the fields where that is more, because what half the degree does not hold reaches further down the spectrum then.
+  ChebyshevParameters smoother{.degree = 2, .eigenvalue_ratio = 0, .safety_factor = 1.05};
   int smoothing_steps = 1; ///< applications of the smoother before and as many after the coarse correction, 1 to 20
   CoarseSolver coarse = CoarseSolver::automatic;
   int coarse_degree = 10; ///< degree of CoarseSolver::chebyshev
@@ -83,6 +84,7 @@ struct MultigridLevel {
   std::shared_ptr<const op::Transfer> to_finer;
   std::shared_ptr<const NullSpace> null_space = {}; ///< null space of A; null: A is regular
   std::string name = {};                            ///< for people, such as "degree 4 on 512 cells"
+  int degree = 1;                                   ///< highest degree of the fields
   /// Largest eigenvalue of D^-1 A, with the diagonal D of A, where it is known; 0: the smoother estimates it.
   double largest_eigenvalue = 0;
   /// Makes what algebraic multigrid needs to know of the unknowns (CoarseSolver::amg); empty: constants.
@@ -98,6 +100,7 @@ struct MultigridLevel {
 struct MultigridHierarchy {
   std::vector<MultigridLevel> coarser; ///< from coarse to fine; the last transfer is to the vectors of the operator
   std::string finest_name = {};        ///< name of the operator's own level
+  int finest_degree = 1;               ///< highest degree of its fields
   /// What takes the place of the operator on its own level: its symmetric part, or the same form in single precision;
   /// null: the operator itself.
   std::shared_ptr<const op::LinearOperator> finest = {};

@@ -103,6 +103,7 @@ private:
     own.null_space = level.null_space;
     own.accepts_indefinite = true;
     own.upper = own.safety_factor * level.largest_eigenvalue;
+    if (own.eigenvalue_ratio == 0) own.eigenvalue_ratio = std::max(8, 2 * level.degree);
     return on_level(level, [&] { return std::make_unique<ChebyshevIteration<T>>(*level.A, own); });
   }
 

@@ -15,6 +15,12 @@ bool has_rotations(std::span<const NullSpaceCondition> conditions) {
       conditions, [](const auto& condition) { return condition.kind == NullSpaceCondition::Kind::rigid_modes; });
 }
 
+int highest_degree(const op::System& system) {
+  int result = 1;
+  for (const auto& space : system.spaces) result = std::max(result, space->degree);
+  return result;
+}
+
 std::shared_ptr<const NullSpace> null_space_of(const op::Level& level, const op::System& finest,
                                                std::span<const NullSpaceCondition> conditions) {
   if (conditions.empty()) return nullptr;
@@ -49,6 +55,7 @@ std::shared_ptr<const MultigridHierarchy> make_hierarchy(std::vector<op::Level> 
                                                          const op::Auxiliary& own_level) {
   auto result = std::make_shared<MultigridHierarchy>();
   result->finest_name = op::describe_level(finest);
+  result->finest_degree = highest_degree(finest);
   // Null spaces are looked for with the values that the operator has now.
   if (own_level.A != nullptr) {
     result->finest = own_level.A;
@@ -63,6 +70,7 @@ std::shared_ptr<const MultigridHierarchy> make_hierarchy(std::vector<op::Level> 
                                .to_finer = std::move(level.to_finer),
                                .null_space = std::move(null_space),
                                .name = std::move(name),
+                               .degree = highest_degree(level.system),
                                .near_null_space = [system = level.system] { return make_near_null_space(system); },
                                .follow = [data = level.data] { return data->follow(); },
                                .retreat = [data = level.data] { return data->retreat(); }});

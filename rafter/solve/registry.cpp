@@ -91,6 +91,7 @@ std::shared_ptr<const Preconditioner> make_multigrid(const LinearOperator& A, co
                     .to_finer = nullptr,
                     .null_space = options.null_space,
                     .name = options.hierarchy->finest_name,
+                    .degree = options.hierarchy->finest_degree,
                     .follow = options.hierarchy->follow});
   auto parameters = options.multigrid;
   parameters.smoother.is_fused = parameters.smoother.is_fused && options.is_fused;

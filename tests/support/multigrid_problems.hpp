@@ -24,6 +24,7 @@ struct MultigridOptions {
   schedule::Precision precision =
       schedule::Precision::double_precision; ///< of levels, whose transfers are compiled then
   std::string plan{};                        ///< of the operator; empty: it is chosen
+  int cells_per_batch = 0;                   ///< on the finest mesh; 0: as the precision of the levels asks for
 };
 
 inline std::shared_ptr<const op::Transfer> reference_transfer(const op::TransferSpecification& of) {
@@ -36,8 +37,11 @@ public:
   LevelledProblem(mesh::Generations meshes, const MultigridOptions& options,
                   const op::TransferFactory& make_transfer = reference_transfer)
       : meshes_(std::make_shared<const mesh::Generations>(std::move(meshes))) {
+    const int cells_per_batch = options.cells_per_batch > 0
+                                    ? options.cells_per_batch
+                                    : op::level_cells_per_batch(options.precision, options.degree);
     const auto discretisation = std::make_shared<const space::Discretisation>(
-        meshes_->finest(), space::DiscretisationOptions{.degree = options.degree});
+        meshes_->finest(), space::DiscretisationOptions{.degree = options.degree, .cells_per_batch = cells_per_batch});
     const auto space =
         space::FunctionSpace::make(discretisation, {.degree = options.degree, .components = options.components});
     system_ = op::make_system({space});

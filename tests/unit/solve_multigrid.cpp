@@ -79,6 +79,21 @@ TEST(levels, of_one_mesh_share_its_discretisation) {
   EXPECT_EQ(problem.levels()[0].A->num_free(), 2); // inner vertices of 3 x 2 squares
 }
 
+TEST(levels, in_floats_fill_registers_where_cells_make_no_patches) {
+  const auto cells = [](schedule::Precision precision, int degree) {
+    return op::level_cells_per_batch(precision, degree);
+  };
+  EXPECT_EQ(cells(schedule::Precision::single_precision, 3), 16);
+  EXPECT_EQ(cells(schedule::Precision::single_precision, 2), 8);
+  EXPECT_EQ(cells(schedule::Precision::double_precision, 3), 8);
+  for (const auto precision : {schedule::Precision::single_precision, schedule::Precision::double_precision}) {
+    const LevelledProblem problem(refined(box("quadrilateral"), 1),
+                                  {.degree = 4, .coarsening = all_the_way("h"), .precision = precision});
+    ASSERT_EQ(problem.levels().size(), 1u);
+    EXPECT_EQ(problem.levels()[0].system.discretisation->batches().cells_per_batch, cells(precision, 4));
+  }
+}
+
 TEST(levels, lower_degrees_by_two_at_most_unless_all_cells_are_tensor_products) {
   const auto degrees = [](const std::string& shape, const op::Coarsening& coarsening) {
     const LevelledProblem problem(refined(box(shape, 1), 0), {.degree = 7, .coarsening = coarsening});
@@ -127,6 +142,21 @@ TEST(multigrid, is_symmetric_and_positive) {
           expect_symmetric_positive(problem.A(), *M);
         }
     }
+}
+
+TEST(multigrid, damps_a_longer_interval_at_high_degrees) {
+  const auto cycle = [](int degree, double ratio) {
+    const LevelledProblem problem(refined(box("quadrilateral"), 0), {.degree = degree, .coarsening = all_the_way("p")});
+    const auto M = solvers::make_preconditioner(
+        problem.A(), problem.solver({.smoother = {.degree = 2, .eigenvalue_ratio = ratio, .safety_factor = 1.05}}));
+    Vector z = problem.A().make_vector();
+    M->apply(random_residual(problem.A(), 1), z);
+    const auto values = z.host_read();
+    return std::vector<double>(values.begin(), values.end());
+  };
+  EXPECT_EQ(cycle(3, 0), cycle(3, 8));
+  EXPECT_NE(cycle(6, 0), cycle(6, 8));
+  EXPECT_NE(cycle(6, 0), cycle(6, 12)) << "that of degree 3 below stays";
 }
 
 TEST(multigrid, on_one_level_solves) {

@@ -121,7 +121,10 @@ TEST(single_levels, make_cycles_that_are_symmetric_and_positive) {
 }
 
 TEST(single_levels, make_the_cycles_of_levels_in_double_up_to_rounding) {
-  const MultigridOptions options{.degree = 3, .components = 2, .coarsening = all_the_way()};
+  const MultigridOptions options{.degree = 3,
+                                 .components = 2,
+                                 .coarsening = all_the_way(),
+                                 .cells_per_batch = 16}; // unknowns are numbered in the order of batches
   const auto meshes = meshes_of("quadrilateral");
   const LevelledProblem in_double(meshes, options), in_floats(meshes, in_single(options));
   for (const bool has_full_start : {false, true}) {

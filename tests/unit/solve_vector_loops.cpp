@@ -134,22 +134,42 @@ const std::map<std::string, Definition>& definitions() {
        }},
       {"chebyshev_start",
        [](In s, Entries v) {
-         v[2] = v[1];
-         v[3] = v[4] = s[1] * v[0] * v[1];
+         v[2] = s[1] * v[0] * v[1];
          return Sums{};
        }},
       {"chebyshev_restart",
        [](In s, Entries v) {
          v[3] = v[1] - v[2];
          v[4] = s[1] * v[0] * v[3];
-         v[5] += v[4];
          return Sums{};
        }},
       {"chebyshev_step",
        [](In s, Entries v) {
+         v[4] += v[3];
          v[2] -= v[1];
          v[3] = s[0] * v[3] + s[1] * v[0] * v[2];
-         v[4] += v[3];
+         return Sums{};
+       }},
+      {"chebyshev_first_step",
+       [](In s, Entries v) {
+         v[5] = v[4];
+         v[3] = v[2] - v[1];
+         v[4] = s[0] * v[4] + s[1] * v[0] * v[3];
+         return Sums{};
+       }},
+      {"chebyshev_last_step",
+       [](In s, Entries v) {
+         v[4] += v[3] + s[0] * v[3] + s[1] * v[0] * (v[2] - v[1]);
+         return Sums{};
+       }},
+      {"chebyshev_only_step",
+       [](In s, Entries v) {
+         v[4] = v[3] + s[0] * v[3] + s[1] * v[0] * (v[2] - v[1]);
+         return Sums{};
+       }},
+      {"chebyshev_correct",
+       [](In s, Entries v) {
+         v[3] += s[1] * v[0] * (v[1] - v[2]);
          return Sums{};
        }},
       {"lanczos",
