@@ -30,9 +30,11 @@ std::string function(form::ScalarOp op, Type type) {
          c::names_of(type).suffix;
 }
 
-/// Text of a prefetch into the second cache, for reading. The few line buffers of the first cache would be held for as
-/// long as memory takes; and a line that a single core uses need not be requested for writing.
-std::string prefetch(const std::string& place) { return fmt::format("__builtin_prefetch({}, 0, 2)", place); }
+/// Text of a prefetch, for reading: a line that a single core uses need not be requested for writing. Usually it is one
+/// into the second cache, since the few line buffers of the first would be held for as long as memory takes.
+std::string prefetch(const std::string& place, bool is_nearest) {
+  return fmt::format("__builtin_prefetch({}, 0, {})", place, is_nearest ? 3 : 2);
+}
 
 // Vector types may alias the numbers that they consist of.
 std::string load_whole(const std::string& array, const std::string& y, Type type) {

@@ -96,8 +96,9 @@ struct Spelling {
   bool has_vectors() const { return vectors.load != nullptr; }
   GroupSpelling groups;
   bool has_groups() const { return groups.item != nullptr; }
-  /// Prefetch of the entry at `place`, the text of an address; null where the language has none.
-  std::function<std::string(const std::string& place)> prefetch;
+  /// Prefetch of the entry at `place`, the text of an address, into the nearest cache or the second one; null where the
+  /// language has none.
+  std::function<std::string(const std::string& place, bool is_nearest)> prefetch;
   /// Definitions that the helpers of run_mover share, for work arrays of a type.
   std::function<std::string(int vector_width, schedule::Type work)> run_prelude;
   /// Helper that moves runs of `width` consecutive numbers, one per lane, between a vector and work arrays, and

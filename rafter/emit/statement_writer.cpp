@@ -33,8 +33,9 @@ std::string StatementWriter::text(const NodePtr& node, int depth) {
     return fmt::format("{}{};\n", indent, spelling_.groups.barrier);
   case Kind::prefetch:
     if (spelling_.prefetch == nullptr) return "";
-    return fmt::format("{}{};\n", indent,
-                       spelling_.prefetch(node->name + " + " + integers_.scalar(node->operands[0], 1)));
+    return fmt::format(
+        "{}{};\n", indent,
+        spelling_.prefetch(node->name + " + " + integers_.scalar(node->operands[0], 1), node->is_nearest));
   default:
     throw base::InternalError("emitter: not a statement");
   }

@@ -67,19 +67,6 @@ public:
     else
       patterned_runs(writes, to);
   }
-  /// The entries of `vector` that the next batch is the first to touch, as a stream.
-  void announce(const std::string& vector) {
-    if (context_.input.has_lists || context_.in_groups()) return;
-    const NodePtr next = context_.next_batch();
-    const NodePtr place = imul(next, integer(2));
-    const std::string touch = buffer(space::role::first_touch);
-    const auto numbers =
-        static_cast<std::int64_t>(layout_.interior_dofs.size()) * components_ * context_.input.cells_per_batch;
-    context_.streams.push_back({vector, iload(touch, place),
-                                has_interior()
-                                    ? iadd(iload(buffer(space::role::interior_starts), next), integer(numbers))
-                                    : iload(touch, iadd(place, integer(1)))});
-  }
   bool has_interior() const { return !layout_.interior_dofs.empty(); }
   void interior(Statements& to) {
     if (!has_interior()) return;
@@ -425,7 +412,23 @@ void gather(Context& context, int field, const std::string& target, const Placem
   else
     to.insert(to.end(), runs.begin(), runs.end());
   access.interior(to);
-  access.announce(vector);
+  announce(context, space, use.components, vector);
+}
+
+void announce(Context& context, int space, int components, const std::string& vector) {
+  if (context.input.has_lists || context.in_groups()) return;
+  const auto& layout = *context.input.spaces[static_cast<std::size_t>(space)];
+  const auto buffer = [&](const char* role) { return context.global(role, space, Type::integer); };
+  const NodePtr next = context.next_batch(), place = imul(next, integer(2));
+  const std::int64_t numbers =
+      static_cast<std::int64_t>(layout.interior_dofs.size()) * components * context.input.cells_per_batch;
+  const auto interior = [&] { return iload(buffer(space::role::interior_starts), next); };
+  const auto touched = [&](int which) { return iload(buffer(space::role::first_touch), iadd(place, integer(which))); };
+  const auto behind_interior = [&] { return iadd(interior(), integer(numbers)); };
+  if (layout.num_runs == 0)
+    context.streams.push_back({vector, interior(), behind_interior(), numbers});
+  else
+    context.streams.push_back({vector, touched(0), numbers > 0 ? behind_interior() : touched(1)});
 }
 
 namespace {
@@ -519,7 +522,8 @@ void scatter(Context& context, int field, const std::string& source, const Place
     to.insert(to.end(), adding.begin(), adding.end());
     return;
   }
-  if (!context.plan.is_streaming) access.announce(vector); // else it would be fetched to be thrown out
+  if (!context.plan.is_streaming)
+    announce(context, space, use.components, vector); // else it would be fetched to be thrown out
   const NodePtr is_overwriting = ieq(iload(context.global(role::mode, 0, Type::integer), integer(0)), integer(0));
   Statements runs{branch(is_overwriting, block(clear_in_first_turn(context, space, vector)), block({}))};
   access.shared(true, runs);

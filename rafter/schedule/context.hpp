@@ -10,10 +10,11 @@ namespace rafter::schedule {
 
 using Statements = std::vector<NodePtr>;
 
-/// Entries begin .. end-1 of a vector, which the next batch is the first to use.
+/// Entries of a vector that the next batch is the first to use.
 struct Stream {
   std::string vector;
-  NodePtr begin, end;
+  NodePtr begin, end;            ///< the first of them, and that behind the last one
+  std::int64_t num_entries = -1; ///< -1: known at run time only
 };
 
 /// What stands side by side, and where.

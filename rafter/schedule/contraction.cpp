@@ -77,13 +77,6 @@ struct RowGroups {
   int first(int group) const { return std::min(group * size, num_rows - size); }
 };
 
-bool stands_in_text(const ReferenceMatrix& matrix, const Plan& plan) {
-  std::int64_t entries = 0;
-  for (const auto& block : blocks_of(matrix))
-    entries += static_cast<std::int64_t>(block.rows.size()) * static_cast<std::int64_t>(block.cols.size());
-  return entries <= plan.unroll;
-}
-
 /// Position `i` of a list: arithmetic where the list is a range, else a table.
 NodePtr listed(Context& context, const std::string& name, const std::vector<int>& list, NodePtr i) {
   if (list.empty()) return i; // never reached
@@ -105,21 +98,13 @@ void store_row(Context& context, const DenseStep& dense, const NodePtr& componen
   to.push_back(store(dense.target, entry, std::move(value)));
 }
 
-/// Short tables: every entry a constant of the text, zeros left out.
-void contract_unrolled(Context& context, const DenseStep& dense, const NodePtr& component, Statements& to) {
-  for (const auto& block : blocks_of(dense.matrix)) {
-    std::vector<NodePtr> line;
-    for (const int k : block.cols)
-      line.push_back(context.define(
-          to, "u",
-          context.load(dense.source,
-                       context.work_entry(iadd(imul(component, integer(dense.matrix.cols)), integer(k))))));
-    for (const int r : block.rows) {
-      std::vector<double> row;
-      for (const int k : block.cols) row.push_back(dense.matrix(r, k));
-      store_row(context, dense, component, integer(r), combination(context, row, line), to);
-    }
-  }
+void contract_in_text(Context& context, const DenseStep& dense, const NodePtr& component, Statements& to) {
+  const auto entry = [&](int k) {
+    return context.work_entry(iadd(imul(component, integer(dense.matrix.cols)), integer(k)));
+  };
+  product_in_text(
+      context, dense.matrix, [&](int k) { return context.define(to, "u", context.load(dense.source, entry(k))); },
+      [&](int r, NodePtr sum) { store_row(context, dense, component, integer(r), std::move(sum), to); });
 }
 
 /// Long tables: groups of rows whose sums stay in registers, per column one entry per row, and one vector per group of
@@ -205,7 +190,7 @@ void contract_dense(Context& context, const kernel::Step& step, Statements& to) 
   const std::string c = context.fresh("c");
   Statements body;
   if (stands_in_text(matrix, context.plan))
-    contract_unrolled(context, dense, variable(c), body);
+    contract_in_text(context, dense, variable(c), body);
   else {
     LongProduct product(context, dense, context.global(role::matrix, step.matrix), variable(c));
     for (const auto& block : blocks_of(matrix)) product.add_block(block, body);
@@ -214,6 +199,27 @@ void contract_dense(Context& context, const kernel::Step& step, Statements& to) 
 }
 
 } // namespace
+
+bool stands_in_text(const ReferenceMatrix& matrix, const Plan& plan) {
+  std::int64_t entries = 0;
+  for (const auto& block : blocks_of(matrix))
+    entries += static_cast<std::int64_t>(block.rows.size()) * static_cast<std::int64_t>(block.cols.size());
+  return entries <= plan.unroll;
+}
+
+void product_in_text(const Context& context, const ReferenceMatrix& matrix,
+                     const std::function<NodePtr(int col)>& entry,
+                     const std::function<void(int row, NodePtr sum)>& result) {
+  for (const auto& block : blocks_of(matrix)) {
+    std::vector<NodePtr> line;
+    for (const int k : block.cols) line.push_back(entry(k));
+    for (const int r : block.rows) {
+      std::vector<double> row;
+      for (const int k : block.cols) row.push_back(matrix(r, k));
+      result(r, combination(context, row, line));
+    }
+  }
+}
 
 std::vector<NodePtr> load_line(Context& context, const std::string& array, const NodePtr& base, int count, int stride,
                                Statements& to) {
@@ -359,14 +365,21 @@ void butterfly(Context& context, const kernel::Step& step, Statements& to) {
     for (std::size_t k = 0; k < size; ++k) body.push_back(store(array, entries[k], results[k]));
     to.push_back(loop(c, integer(num_groups), loop(i, integer(static_cast<std::int64_t>(all.size())), block(body))));
   };
-  orbits(folding.quads, [&](const std::vector<NodePtr>& u, Statements& body) {
-    const NodePtr a = context.define(body, "a", plus(u[0], u[1])), b = context.define(body, "b", minus(u[0], u[1]));
-    const NodePtr d = context.define(body, "d", plus(u[2], u[3])), e = context.define(body, "e", minus(u[2], u[3]));
-    return std::vector<NodePtr>{plus(a, d), plus(b, e), minus(a, d), minus(b, e)};
-  });
-  orbits(folding.pairs, [&](const std::vector<NodePtr>& u, Statements&) {
-    return std::vector<NodePtr>{plus(u[0], u[1]), minus(u[0], u[1])};
-  });
+  const auto sums = [&](const std::vector<NodePtr>& u, Statements& body) { return butterfly_of(context, u, body); };
+  orbits(folding.quads, sums);
+  orbits(folding.pairs, sums);
+}
+
+void each_orbit(const kernel::Folding& folding, const std::function<void(std::span<const int>)>& f) {
+  for (const auto& quad : folding.quads) f(quad);
+  for (const auto& pair : folding.pairs) f(pair);
+}
+
+std::vector<NodePtr> butterfly_of(Context& context, const std::vector<NodePtr>& u, Statements& to) {
+  if (u.size() == 2) return {plus(u[0], u[1]), minus(u[0], u[1])};
+  const NodePtr a = context.define(to, "a", plus(u[0], u[1])), b = context.define(to, "b", minus(u[0], u[1]));
+  const NodePtr d = context.define(to, "d", plus(u[2], u[3])), e = context.define(to, "e", minus(u[2], u[3]));
+  return {plus(a, d), plus(b, e), minus(a, d), minus(b, e)};
 }
 
 bool takes_all_subbatches(const Context& context, const kernel::Step& step) {

@@ -77,7 +77,10 @@ NodePtr imul(NodePtr a, NodePtr b) {
   return make(Kind::imul, {std::move(a), std::move(b)});
 }
 NodePtr imin(NodePtr a, NodePtr b) { return make(Kind::imin, {std::move(a), std::move(b)}); }
-NodePtr idiv(NodePtr a, std::int64_t b) { return b == 1 ? a : make(Kind::idiv, {std::move(a), integer(b)}); }
+NodePtr idiv(NodePtr a, std::int64_t b) {
+  if (b == 1) return a;
+  return a->kind == Kind::integer ? integer(a->integer / b) : make(Kind::idiv, {std::move(a), integer(b)});
+}
 NodePtr ieq(NodePtr a, NodePtr b) { return make(Kind::ieq, {std::move(a), std::move(b)}); }
 NodePtr ilt(NodePtr a, NodePtr b) { return make(Kind::ilt, {std::move(a), std::move(b)}); }
 NodePtr iload(const std::string& buffer, NodePtr index) { return make(Kind::iload, {std::move(index)}, buffer); }
@@ -138,6 +141,11 @@ NodePtr atomic_add(const std::string& buffer, NodePtr index, NodePtr value, Node
 }
 NodePtr barrier() { return make(Kind::barrier, {}); }
 NodePtr prefetch(const std::string& buffer, NodePtr index) { return make(Kind::prefetch, {std::move(index)}, buffer); }
+NodePtr prefetch_nearest(const std::string& buffer, NodePtr index) {
+  auto node = make(Kind::prefetch, {std::move(index)}, buffer);
+  node->is_nearest = true;
+  return node;
+}
 NodePtr branch(NodePtr condition, NodePtr then, NodePtr otherwise) {
   return make(Kind::branch, {std::move(condition), std::move(then), std::move(otherwise)});
 }

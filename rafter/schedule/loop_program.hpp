@@ -90,6 +90,7 @@ struct Node {
   bool is_atomic = false;    ///< adds: see atomic_add()
   bool is_streaming = false; ///< stores: past the caches, see stream()
   bool is_by_lane = false;   ///< loads: one instruction per lane, see load_by_lane()
+  bool is_nearest = false;   ///< prefetches: into the nearest cache, see prefetch_nearest()
 };
 
 // Builders. Integer arithmetic folds literals.
@@ -137,6 +138,8 @@ NodePtr add(const std::string& buffer, NodePtr index, NodePtr value, NodePtr act
 NodePtr atomic_add(const std::string& buffer, NodePtr index, NodePtr value, NodePtr active = nullptr);
 NodePtr barrier();
 NodePtr prefetch(const std::string& buffer, NodePtr index);
+/// A prefetch of what is used so soon that the emitter may choose the nearest cache.
+NodePtr prefetch_nearest(const std::string& buffer, NodePtr index);
 NodePtr branch(NodePtr condition, NodePtr then, NodePtr otherwise);
 
 /// Whose memory a buffer is.

@@ -67,6 +67,7 @@ public:
     if (node.is_atomic) text += " atomic";
     if (node.is_streaming) text += " streaming";
     if (node.is_by_lane) text += " by_lane";
+    if (node.is_nearest) text += " nearest";
     for (const auto& operand : node.operands) {
       if (is_statement(operand->kind)) {
         text += "\n";
@@ -250,6 +251,7 @@ private:
     result.is_atomic = result.kind == Kind::add && takes("atomic");
     result.is_streaming = result.kind == Kind::store && takes("streaming");
     result.is_by_lane = result.kind == Kind::load && takes("by_lane");
+    result.is_nearest = result.kind == Kind::prefetch && takes("nearest");
     while (peek(0) != ")") {
       result.operands.push_back(node());
       result.has_lane = result.has_lane || result.operands.back()->has_lane;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/schedule/lowering.hpp>
+#include <rafter/schedule/written_steps.hpp>
 
 namespace rafter::schedule {
 
@@ -19,16 +20,15 @@ LoopProgram finished(Context& context, Statements of_pass) {
   return std::move(context.result);
 }
 
-namespace {
-
-/// Where the dofs of a field stand in an array.
-Placement placement(const kernel::TensorProgram& program, int array, const kernel::FieldUse* field = nullptr) {
+Placement placement_of(const kernel::TensorProgram& program, int array, const kernel::FieldUse* field) {
   const auto& a = program.arrays[static_cast<std::size_t>(array)];
   auto result = Placement::dense(a.size() / a.extents[0]);
   if (field != nullptr && !field->places.empty()) result.dof_entries = field->places;
   if (a.folding >= 0) result.dof_entries = program.foldings[static_cast<std::size_t>(a.folding)].places;
   return result;
 }
+
+namespace {
 
 void weigh(Context& context, const kernel::Step& step, Statements& to) {
   const auto& array = context.program.arrays[static_cast<std::size_t>(step.target)];
@@ -48,10 +48,10 @@ void lower_step(Context& context, const kernel::Step& step, Statements& to) {
   switch (step.kind) {
   case kernel::StepKind::gather:
     gather(context, step.field, array_name(context, step.target),
-           placement(program, step.target, &program.inputs[static_cast<std::size_t>(step.field)]), to);
+           placement_of(program, step.target, &program.inputs[static_cast<std::size_t>(step.field)]), to);
     break;
   case kernel::StepKind::load_nodes:
-    load_nodes(context, array_name(context, step.target), placement(program, step.target), to);
+    load_nodes(context, array_name(context, step.target), placement_of(program, step.target), to);
     break;
   case kernel::StepKind::contract:
     contract(context, step, to);
@@ -64,11 +64,11 @@ void lower_step(Context& context, const kernel::Step& step, Statements& to) {
     break;
   case kernel::StepKind::scatter:
     scatter(context, step.field, array_name(context, step.source),
-            placement(program, step.source, &program.outputs[static_cast<std::size_t>(step.field)]), to);
+            placement_of(program, step.source, &program.outputs[static_cast<std::size_t>(step.field)]), to);
     break;
   case kernel::StepKind::mask: {
     const auto& use = program.field_of(program.masks[static_cast<std::size_t>(step.field)]);
-    mask(context, step.field, array_name(context, step.target), placement(program, step.target, &use), to);
+    mask(context, step.field, array_name(context, step.target), placement_of(program, step.target, &use), to);
     break;
   }
   case kernel::StepKind::weigh:
@@ -81,8 +81,10 @@ void lower_step(Context& context, const kernel::Step& step, Statements& to) {
 
 void lower_steps(Context& context, Statements& to) {
   const auto& program = context.program;
+  const auto in_registers = arrays_in_registers(context);
   for (std::size_t a = 0; a < program.arrays.size(); ++a)
-    context.work(array_name(context, static_cast<int>(a)), program.arrays[a].size());
+    if (!in_registers.contains(static_cast<int>(a)))
+      context.work(array_name(context, static_cast<int>(a)), program.arrays[a].size());
   if (context.subbatches > 1) context.subbatch_of_pass = variable("subbatch");
   Statements of_subbatch; // since the last step that took all groups
   const auto for_each_subbatch = [&] {
@@ -92,12 +94,15 @@ void lower_steps(Context& context, Statements& to) {
     of_subbatch.clear();
   };
   begin_integral(context, of_subbatch);
-  for (const auto& step : program.steps)
-    if (takes_all_subbatches(context, step)) {
+  for (std::size_t i = 0; i < program.steps.size(); ++i)
+    if (takes_all_subbatches(context, program.steps[i])) {
       for_each_subbatch();
-      lower_step(context, step, to);
+      lower_step(context, program.steps[i], to);
+    } else if (const auto written = num_written_steps(context, i); written > 0) {
+      lower_written(context, i, written, of_subbatch);
+      i += written - 1;
     } else
-      lower_step(context, step, of_subbatch);
+      lower_step(context, program.steps[i], of_subbatch);
   end_integral(context, of_subbatch);
   for_each_subbatch();
 }

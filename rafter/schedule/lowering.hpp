@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct Placement {
   static Placement layers(int count, int size, int distance, int component_stride);
 };
 
+/// Where the dofs of a field stand in an array of the program. `field`: null where the dofs fill the whole array.
+Placement placement_of(const kernel::TensorProgram& program, int array, const kernel::FieldUse* field = nullptr);
+
 /// Loads the dofs of input field `field` into work buffer `target`.
 void gather(Context& context, int field, const std::string& target, const Placement& placement, Statements& to);
 /// Adds work buffer `source` to the output vector. In cell integrals that start a vector (mode_0 = 0), the first batch
@@ -34,6 +38,9 @@ void scatter(Context& context, int field, const std::string& source, const Place
 void mask(Context& context, int number, const std::string& target, const Placement& placement, Statements& to);
 /// Loads the geometry nodes of the batch into work buffer `target`.
 void load_nodes(Context& context, const std::string& target, const Placement& placement, Statements& to);
+
+/// Announces the entries of `vector` that the next batch is the first to touch, as a stream.
+void announce(Context& context, int space, int components, const std::string& vector);
 
 /// Adds prefetches of what gather and scatter of the next batch will access, spread over the loops of `body` that
 /// compute most: all at once they would fill the request queue of the cache and stall.
@@ -81,6 +88,10 @@ std::vector<NodePtr> line_of(const Halves& halves);
 
 /// Emits a butterfly step: sums and differences of the dofs or points that reflections exchange, in place.
 void butterfly(Context& context, const kernel::Step& step, Statements& to);
+/// Calls f(places) for all places that reflections exchange with each other, two or four.
+void each_orbit(const kernel::Folding& folding, const std::function<void(std::span<const int>)>& f);
+/// Sums and differences of the values of an orbit.
+std::vector<NodePtr> butterfly_of(Context& context, const std::vector<NodePtr>& values, Statements& to);
 
 /// Product of a matrix with a line of numbers that are the same in all lanes: row r stands in lane r % lanes of vector
 /// r / lanes. Lanes without a row are 0.
@@ -89,11 +100,19 @@ std::vector<NodePtr> apply_into_vectors(Context& context, const kernel::Referenc
 
 /// Emits a contraction step, as loops over lines (1D matrices) or as a register-blocked product (dense tables).
 void contract(Context& context, const kernel::Step& step, Statements& to);
+/// Says whether every entry of a dense table is a constant of the text.
+bool stands_in_text(const kernel::ReferenceMatrix& matrix, const Plan& plan);
+/// Product with such a table, zeros left out. `entry`: the numbers that it is applied to, by column; `result` is called
+/// with each row and its sum.
+void product_in_text(const Context& context, const kernel::ReferenceMatrix& matrix,
+                     const std::function<NodePtr(int col)>& entry,
+                     const std::function<void(int row, NodePtr sum)>& result);
 /// Says whether a contraction step takes all sub-batches of a pass together, so that each table entry is loaded once
 /// for all.
 bool takes_all_subbatches(const Context& context, const kernel::Step& step);
 
-/// Emits all steps one after the other, without fusion; steps for single sub-batches are repeated for each.
+/// Emits all steps one after the other; those that products with short tables follow or precede stay together
+/// (written_steps.hpp), and steps for single sub-batches are repeated for each.
 void lower_steps(Context& context, Statements& to);
 
 } // namespace rafter::schedule

@@ -20,19 +20,41 @@ public:
   Spreading(Context& context, Statements& body) : context_(context), body_(body) {}
 
   void run() {
-    const auto place = heaviest(body_);
-    if (!place) return;
-    NodePtr& nest = body_[*place];
     iterations_ = context_.num_passes();
-    choose(nest);
-    if (iterations_ < fewest_turns) return;
+    const auto place = heaviest(body_);
+    if (place) choose(body_[*place]);
+    if (!place || iterations_ < fewest_turns) {
+      // On tensor cells of low degree what is asked for costs more than it brings.
+      if (!context_.program.is_tensor) over_all();
+      return;
+    }
     Statements before, hints;
     for (const auto& stream : context_.streams) hint(stream, before, hints);
+    NodePtr& nest = body_[*place];
     nest = with_hints(nest, 0, context_.pass(), hints);
     body_.insert(body_.begin() + static_cast<std::ptrdiff_t>(*place), before.begin(), before.end());
   }
 
 private:
+  /// The cache lines of a vector that one of all turns asks for.
+  struct Share {
+    std::string vector;
+    NodePtr begin, lines;
+    std::int64_t num_lines; ///< of all turns; -1: known at run time only
+    int entries_per_line;
+    bool is_nearest; ///< into the nearest cache
+
+    void ask(Context& context, const NodePtr& turn, Statements& to) const {
+      const auto line = [&](const NodePtr& number) {
+        return (is_nearest ? prefetch_nearest : prefetch)(vector, iadd(begin, imul(number, integer(entries_per_line))));
+      };
+      const NodePtr first = imul(turn, lines);
+      if (num_lines >= 0 && first->kind == Kind::integer && first->integer >= num_lines) return;
+      if (lines->kind == Kind::integer && lines->integer == 1) return to.push_back(line(first));
+      const std::string z = context.fresh("z");
+      to.push_back(loop(z, lines, line(iadd(first, variable(z)))));
+    }
+  };
   static constexpr std::int64_t fewest_turns = 12, enough_turns = 16;
 
   double flops(const NodePtr& statement) const { return count(context_.result, *statement).flops; }
@@ -73,21 +95,113 @@ private:
   }
   /// Emits the prefetches of one vector: in every iteration an equal share of its cache lines.
   void hint(const Stream& stream, Statements& before, Statements& hints) {
+    share_of(stream, iterations_, before).ask(context_, variable("iteration"), hints);
+  }
+
+  /// The same of what stands between loops: its registers come from other statements, which do not show their lanes.
+  double arithmetic(const NodePtr& statement) const {
+    return count(context_.result, *statement).instructions.arithmetic;
+  }
+  /// Says whether a statement is a loop each of whose iterations computes a turn's share of the whole.
+  bool is_heavy(const NodePtr& statement) const {
+    return is_plain_loop(statement) && statement->operands[0]->integer > 1 &&
+           arithmetic(statement) >= of_turn_ * static_cast<double>(statement->operands[0]->integer);
+  }
+
+  /// Where no nest has enough iterations: between the statements, also inside of loops that compute much in each
+  /// iteration. Short loops stay as they are, since compilers write them out.
+  void over_all() {
+    double total = 0;
+    for (const auto& statement : body_) total += arithmetic(statement);
+    if (total == 0) return;
+    of_turn_ = total / enough_turns;
+    const std::int64_t turns = count_turns(body_, 0);
+    iterations_ = turns * context_.num_passes();
+    if (iterations_ == 0) return;
+    Statements result;
+    std::vector<Share> shares;
+    for (const auto& stream : context_.streams)
+      if (stream.num_entries >= 0) {
+        shares.push_back(share_of(stream, iterations_, result));
+        shares.back().is_nearest = true; // so short a program leaves room there
+      } else                             // few lines: most unknowns of a batch were touched by batches before
+        share_of(stream, context_.num_passes(), result).ask(context_, context_.pass(), result);
+    const auto spread = with_turns(body_, 0, imul(context_.pass(), integer(turns)), shares);
+    result.insert(result.end(), spread.begin(), spread.end());
+    body_ = std::move(result);
+  }
+  /// Statements of the body of a loop, which may be one.
+  static Statements inside_of(const NodePtr& loop) {
+    const auto& inside = loop->operands[1];
+    return inside->kind == Kind::block ? inside->operands : Statements{inside};
+  }
+  /// Calls turn() before statements that a turn's share is computed before, and each(statement) for all. `since`: what
+  /// was computed since the last turn.
+  template <class Turn, class Each>
+  void walk(const Statements& statements, double since, const Turn& turn, const Each& each) const {
+    for (const auto& statement : statements) {
+      if (is_heavy(statement))
+        since = 0;
+      else if ((since += arithmetic(statement)) >= of_turn_) {
+        turn();
+        since = 0;
+      }
+      each(statement);
+    }
+  }
+  std::int64_t count_turns(const Statements& statements, double since) const {
+    std::int64_t turns = 0;
+    walk(
+        statements, since, [&] { ++turns; },
+        [&](const NodePtr& statement) {
+          if (is_heavy(statement))
+            turns += statement->operands[0]->integer * count_turns(inside_of(statement), of_turn_);
+        });
+    return turns;
+  }
+  /// The statements with hints from turn `first` on.
+  Statements with_turns(const Statements& statements, double since, const NodePtr& first,
+                        const std::vector<Share>& shares) {
+    Statements result;
+    NodePtr next = first;
+    walk(
+        statements, since,
+        [&] {
+          for (const auto& share : shares) share.ask(context_, next, result);
+          next = iadd(next, integer(1));
+        },
+        [&](const NodePtr& statement) {
+          if (!is_heavy(statement)) return result.push_back(statement);
+          const auto inside = inside_of(statement);
+          const auto turns = integer(count_turns(inside, of_turn_));
+          const NodePtr first_of_iteration = iadd(next, imul(variable(statement->name), turns));
+          result.push_back(loop(statement->name, statement->operands[0],
+                                block(with_turns(inside, of_turn_, first_of_iteration, shares))));
+          next = iadd(next, imul(statement->operands[0], turns));
+        });
+    return result;
+  }
+
+  Share share_of(const Stream& stream, std::int64_t turns, Statements& before) {
     const NodePtr begin = context_.define_integer(before, "z", stream.begin);
     const int entries_per_line = line_bytes / size_bytes(context_.result.find(stream.vector)->type);
-    const NodePtr length = isub(stream.end, begin);
-    const NodePtr lines =
-        idiv(iadd(length, integer(entries_per_line * iterations_ - 1)), entries_per_line * iterations_);
-    const NodePtr part = context_.define_integer(before, "z", lines);
-    const std::string z = context_.fresh("z");
-    const NodePtr line = iadd(imul(variable("iteration"), part), variable(z));
-    hints.push_back(loop(z, part, prefetch(stream.vector, iadd(begin, imul(line, integer(entries_per_line))))));
+    const std::int64_t of_turns = entries_per_line * turns;
+    const bool is_known = stream.num_entries >= 0;
+    const NodePtr length = is_known ? integer(stream.num_entries) : isub(stream.end, begin);
+    const NodePtr lines = idiv(iadd(length, integer(of_turns - 1)), of_turns);
+    return {stream.vector,
+            begin,
+            context_.define_integer(before, "z", lines),
+            is_known ? (stream.num_entries + entries_per_line - 1) / entries_per_line : -1,
+            entries_per_line,
+            false};
   }
 
   Context& context_;
   Statements& body_;
   std::int64_t iterations_ = 1;
   int depth_ = 0;
+  double of_turn_ = 0; ///< instructions between turns that are not those of a nest
 };
 
 } // namespace

@@ -97,6 +97,18 @@ TEST(Golden, MassMatrixOnPatches) {
                           M.kernels().info().front().loop_program));
 }
 
+/// The text shows a loop over components whose dofs stay in registers, and where lines of the next batch are asked for.
+TEST(Golden, LaplacianFromCellVectorToCellVector) {
+  Problem problem(box("triangle"), {{.degree = 2, .components = 2, .name = "e", .is_broken = true}});
+  op::OperatorOptions options =
+      planned({.shared_device = std::make_shared<TextDevice>(),
+               .plan = "contraction=modal factors=store-merged mapping=simd_cells vector_width=8 stores=streaming"});
+  const op::Operator A(problem.form("inner(grad(e), grad(v_e))*dx"), options);
+  expect_golden("laplace_p2_triangle_cell_vectors.loops",
+                with_head("Laplacian of degree 2 on the cell vectors of triangles, loop program", ";",
+                          A.kernels().info().front().loop_program));
+}
+
 TEST(Golden, CTextOfTheMassMatrixOnSquares) {
   expect_golden("mass_p1_quadrilateral.c",
                 with_head("mass matrix of degree 1 on cartesian quadrilaterals, C", "//", mass_on_squares().source));

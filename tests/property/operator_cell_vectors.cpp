@@ -57,6 +57,18 @@ TEST_P(CellVectors, HoldTheActionOfTheGlobalOperatorAfterItsGatherAndBeforeItsSc
   }
 }
 
+/// Tables in the text and in memory, sub-batches of batches, and batches with lanes that hold no cell.
+TEST_P(CellVectors, DoNotDependOnWhereTablesStand) {
+  const op::OperatorOptions interpreted = planned({.shared_device = std::make_shared<InterpreterDevice>()});
+  for (const std::string keys : {"unroll=4096", "unroll=4096 vector_width=4 stores=streaming", "unroll=0"})
+    for (const int components : {0, 3})
+      for (const std::string contraction : {"dense", "modal"}) {
+        auto options = interpreted;
+        options.plan = "contraction=" + contraction + " " + keys;
+        Twins(scrambled(box(GetParam()), 3), 2, components).expect_same_action(options, true);
+      }
+}
+
 TEST_P(CellVectors, AreWhatCompiledKernelsTakeAndGive) {
   Twins(scrambled(box(GetParam()), 3), 2, 0).expect_same_action({.threads = 2}, false);
   Twins(curved_box(GetParam(), 1), 3, 0).expect_same_action({.threads = 2, .plan = "mapping=plain"}, false);

@@ -130,7 +130,7 @@ TEST(CText, QuotientsAndTheLastBatch) {
   expect_same(
       "(add x (idiv (iload s $batch) 2) (number 1)) (add x (iadd 8 (imul 2 (idiv (iadd $batch 3) 3))) (number 2))"
       " (add x (iadd 20 (isub $last_batch $batch)) (number 3)) (prefetch u (imul 100 $batch))"
-      "(prefetch x $batch) (store x (iadd 30 (imul 3 (idiv $last_batch 2))) (number 4))",
+      "(prefetch x nearest $batch) (store x (iadd 30 (imul 3 (idiv $last_batch 2))) (number 4))",
       3);
 }
 

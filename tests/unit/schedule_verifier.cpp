@@ -46,7 +46,7 @@ const Case accepted[] = {
     {"branches", "(if (ieq (iload s $batch) 4) (block (store x 0 (number 1))) (block))", ""},
     {"lane_variables", "(ilet d (iadd lane 4)) (store x @d (number 1))", ""},
     {"run", "(for k run 2 (block (store w (iadd (imul (iload ci $k) 4) lane) (load u (iadd (iload s lane) $k)))))", ""},
-    {"prefetch_of_the_last_batch", "(prefetch x (idiv (imul $last_batch 7) 2)) (prefetch s 1000)", ""},
+    {"prefetch_of_the_last_batch", "(prefetch x (idiv (imul $last_batch 7) 2)) (prefetch s nearest 1000)", ""},
     {"streaming_store_of_a_vector", "(store x streaming (iadd (iload s 1) lane) (load w (iadd 4 lane)))", ""},
     {"names_again_in_another_block",
      "(for i 2 (block (ilet d lane) (let a (load u @d)))) (for i 2 (block (ilet d 3) (let a (load u $d)) (store x 0 "
