@@ -125,7 +125,7 @@ void* take_large_block(std::size_t bytes) noexcept {
   if (all == nullptr || bytes > num_addresses) return nullptr;
   try {
     return all->take(bytes);
-  } catch (const std::bad_alloc&) { // of the small memory for the tables
+  } catch (const std::bad_alloc&) { // the tables of blocks take memory, too
     return nullptr;
   }
 }

@@ -24,7 +24,7 @@ bool restart_peak_memory();
 /// other blocks of up to 2 GB in the C library, where that is glibc. Otherwise large blocks go back to the system,
 /// which clears every page of their successors; that is a third of the time that a mesh and its operators take to set
 /// up. This is a choice for a whole program, which Rafter's command makes. It also lets `new` take large blocks
-/// (apps/rafter/ large_arrays.cpp).
+/// (apps/rafter/large_arrays.cpp).
 void keep_freed_memory();
 
 /// Memory that a part of a run needs beyond what was in use before. Parts must follow one another: an object that is

@@ -82,7 +82,7 @@ private:
       for (std::size_t v = 0; v < std::size_t{1} << axis; ++v)
         for (std::size_t d = 0; d < dim; ++d) places[v | std::size_t{1} << axis][d] = places[v][d] + edges[axis][d];
     bool is_near = true;                    // the loops do not end early, so that they have no branches
-    if (element::is_tensor(group_.shape)) { // as in tensor cells, whose loop the compiler unrolls
+    if (element::is_tensor(group_.shape)) { // the compiler unrolls a loop over all corners
       for (std::size_t v = 0; v < most_corners; ++v)
         for (std::size_t d = 0; d < dim; ++d) is_near &= std::abs(places[v][d] - corners_[v][d]) <= bound_;
       return is_near;

@@ -15,7 +15,7 @@ namespace rafter::mesh {
 /// without a table of all facets. The result does not depend on the number of threads.
 class ParallelNeighbours {
 public:
-  /// Which neighbours are asked for.
+  /// Names the neighbours that will be asked for.
   enum class Sides { above, both };
   ParallelNeighbours(const Mesh& mesh, int group, Sides sides = Sides::both);
 

@@ -44,7 +44,7 @@ class Walk {
 public:
   explicit Walk(const ParallelNeighbours& neighbours) : neighbours_(neighbours) {}
 
-  /// As ParallelNeighbours::above and below.
+  /// Both return what ParallelNeighbours::above() and below() do.
   std::int32_t above(std::int32_t cell, int axis) {
     auto& stride = strides_[static_cast<std::size_t>(axis)];
     if (const auto guess = cell + stride;

@@ -53,16 +53,15 @@ public:
       const Step& step = steps_[i];
       switch (step.kind) {
       case StepKind::gather: {
-        const auto values = gather_component(context_, step.field, placement_of(context_.program, step.target, nullptr),
-                                             component_, to);
+        const auto values =
+            gather_component(context_, step.field, placement_of(context_.program, step.target), component_, to);
         for (std::size_t k = 0; k < values.size(); ++k) set(i, static_cast<int>(k), values[k], to);
         break;
       }
       case StepKind::scatter: {
         std::vector<NodePtr> values;
         for (int k = 0; k < size(step.source); ++k) values.push_back(value(step.source, k, to));
-        scatter_component(context_, step.field, placement_of(context_.program, step.source, nullptr), component_,
-                          values, to);
+        scatter_component(context_, step.field, placement_of(context_.program, step.source), component_, values, to);
         break;
       }
       case StepKind::butterfly:
