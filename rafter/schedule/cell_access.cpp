@@ -428,7 +428,7 @@ void announce(Context& context, int space, int components, const std::string& ve
   if (layout.num_runs == 0)
     context.streams.push_back({vector, interior(), behind_interior(), numbers});
   else
-    context.streams.push_back({vector, touched(0), numbers > 0 ? behind_interior() : touched(1)});
+    context.streams.push_back({vector, touched(0), numbers > 0 ? behind_interior() : touched(1), -1, space});
 }
 
 namespace {

@@ -15,6 +15,7 @@ struct Stream {
   std::string vector;
   NodePtr begin, end;            ///< the first of them, and that behind the last one
   std::int64_t num_entries = -1; ///< -1: known at run time only
+  int space = -1;                ///< space whose distant lines (space::DistantLines) the next batch uses, too; -1: none
 };
 
 /// What stands side by side, and where.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <map>
 
 #include <rafter/schedule/counts.hpp>
 #include <rafter/schedule/lowering.hpp>
+#include <rafter/space/index_tables.hpp>
 
 namespace rafter::schedule {
 
@@ -30,6 +32,7 @@ public:
     }
     Statements before, hints;
     for (const auto& stream : context_.streams) hint(stream, before, hints);
+    ask_for_distant(iterations_, variable("iteration"), before, hints);
     NodePtr& nest = body_[*place];
     nest = with_hints(nest, 0, context_.pass(), hints);
     body_.insert(body_.begin() + static_cast<std::ptrdiff_t>(*place), before.begin(), before.end());
@@ -126,6 +129,7 @@ private:
         shares.back().is_nearest = true; // so short a program leaves room there
       } else                             // few lines: most unknowns of a batch were touched by batches before
         share_of(stream, context_.num_passes(), result).ask(context_, context_.pass(), result);
+    ask_for_distant(context_.num_passes(), context_.pass(), result, result);
     const auto spread = with_turns(body_, 0, imul(context_.pass(), integer(turns)), shares);
     result.insert(result.end(), spread.begin(), spread.end());
     body_ = std::move(result);
@@ -180,6 +184,29 @@ private:
           next = iadd(next, imul(statement->operands[0], turns));
         });
     return result;
+  }
+
+  /// Asks for the distant lines of the next batch, of which one of all turns takes an equal share. The last turns may
+  /// find less.
+  void ask_for_distant(std::int64_t turns, const NodePtr& turn, Statements& before, Statements& to) {
+    std::map<int, std::vector<std::string>> of_spaces; // vectors
+    for (const auto& stream : context_.streams)
+      if (stream.space >= 0) of_spaces[stream.space].push_back(stream.vector);
+    for (const auto& [space, vectors] : of_spaces) {
+      const auto table = [&, of = space](const char* role) { return context_.global(role, of, Type::integer); };
+      const NodePtr next = context_.next_batch();
+      const std::string begins = table(space::role::distant_begins);
+      const NodePtr begin = context_.define_integer(before, "z", iload(begins, next));
+      const NodePtr end = context_.define_integer(before, "z", iload(begins, iadd(next, integer(1))));
+      const NodePtr lines =
+          context_.define_integer(before, "z", idiv(iadd(isub(end, begin), integer(turns - 1)), turns));
+      const std::string z = context_.fresh("z");
+      const NodePtr place = imin(iadd(begin, iadd(imul(turn, lines), variable(z))), isub(end, integer(1)));
+      Statements asked;
+      const NodePtr entry = context_.define_integer(asked, "z", iload(table(space::role::distant_entries), place));
+      for (const auto& vector : vectors) asked.push_back(prefetch(vector, entry));
+      to.push_back(loop(z, lines, block(std::move(asked))));
+    }
   }
 
   Share share_of(const Stream& stream, std::int64_t turns, Statements& before) {

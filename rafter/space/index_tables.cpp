@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include <rafter/base/error.hpp>
+#include <rafter/space/distant_lines.hpp>
 #include <rafter/space/run_permutations.hpp>
 
 namespace rafter::space {
@@ -115,6 +116,17 @@ const IndexTables::UnpatternedBatches& IndexTables::unpatterned() const {
   return unpatterned_;
 }
 
+const IndexTables::Distant& IndexTables::distant() const {
+  if (dofs_ == nullptr) throw base::InternalError("tables of a list of cells have no distant lines");
+  std::call_once(has_distant_, [this] {
+    auto lines = distant_lines(*dofs_, components_);
+    distant_ = {Integers(device_, std::move(lines.begins)), Integers(device_, std::move(lines.entries))};
+    (void)distant_.begins.device_read();
+    (void)distant_.entries.device_read();
+  });
+  return distant_;
+}
+
 void IndexTables::add_to(device::BufferRegistry& registry, int index, const Reads& reads) const {
   const auto add = [&](const char* role, const auto& table) { registry.add(role, index, table.device_read()); };
   add(role::run_starts, run_starts);
@@ -140,6 +152,10 @@ void IndexTables::add_to(device::BufferRegistry& registry, int index, const Read
   if (reads(role::unpatterned_entries)) {
     add(role::unpatterned_numbers, unpatterned().numbers);
     add(role::unpatterned_entries, unpatterned().entries);
+  }
+  if (reads(role::distant_entries)) {
+    add(role::distant_begins, distant().begins);
+    add(role::distant_entries, distant().entries);
   }
 }
 

@@ -30,6 +30,8 @@ inline constexpr const char* patterns = "patterns";
 inline constexpr const char* dof_entries = "dof_entries";
 inline constexpr const char* unpatterned_numbers = "unpatterned_numbers";
 inline constexpr const char* unpatterned_entries = "unpatterned_entries";
+inline constexpr const char* distant_begins = "distant_begins";
+inline constexpr const char* distant_entries = "distant_entries";
 } // namespace role
 
 /// A constant table in the memory of a device: the host's own where the device shares that memory, else a copy.
@@ -81,6 +83,13 @@ struct IndexTables {
   /// Is made on first use, too. Not of lists of cells.
   const UnpatternedBatches& unpatterned() const;
 
+  /// The tables of space::DistantLines.
+  struct Distant {
+    Integers begins, entries;
+  };
+  /// Is made on first use, too. Not of lists of cells.
+  const Distant& distant() const;
+
 private:
   /// Is called before others share the tables, because their threads must only read.
   void bring_to_device() const;
@@ -89,9 +98,10 @@ private:
   std::shared_ptr<const ListDofs> list_;
   int components_ = 1;
   std::shared_ptr<device::Device> device_;
-  mutable std::once_flag has_entries_, has_unpatterned_;
+  mutable std::once_flag has_entries_, has_unpatterned_, has_distant_;
   mutable Integers dof_entries_;
   mutable UnpatternedBatches unpatterned_;
+  mutable Distant distant_;
 };
 
 /// Keeps the tables of the blocks of one space and of lists of its cells while someone holds them, so that they are not
