@@ -84,9 +84,15 @@ private:
     statement(*node.operands[1], {times.executed * first, times.written});
     if (first < 1) statement(*node.operands[2], {times.executed * (1 - first), times.written});
   }
+  /// Says whether a loop asks for lines of a list, of which the mesh has as many as it has: none where vectors stay in a
+  /// cache.
+  static bool asks_by_list(const Node& loop) {
+    const auto& inside = loop.operands[1]->operands;
+    return !inside.empty() && inside.front()->kind == Kind::ilet && inside.back()->kind == Kind::prefetch;
+  }
   void loop(const Node& node, const Times& times) {
     const bool is_known = node.operands[0]->kind == Kind::integer;
-    const double count = is_known ? static_cast<double>(node.operands[0]->integer) : 1;
+    const double count = is_known ? static_cast<double>(node.operands[0]->integer) : asks_by_list(node) ? 0 : 1;
     const bool is_unrolled = node.style == LoopStyle::unrolled;
     const Times inside{times.executed * count, is_unrolled ? times.written * count : times.written};
     if (node.style == LoopStyle::run) {
