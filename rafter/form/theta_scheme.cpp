@@ -350,11 +350,14 @@ private:
       }
   }
 
-  /// The coefficient of a test slot in the step, in `to`.
+  /// The coefficient of a test slot in the step, in `to`. Nodes are made one after the other, here and below, because
+  /// the order in which compilers take the arguments of a call would be that of the nodes, by which kernels are known.
   NodeId step(const Summand& summand, const TestTerm& term, ScalarGraph& to) const {
     ScalarGraph from = *summand.integral.graph;
-    if (!is_differential_test(term.field))
-      return to.mul(to.atom(constraint_weight_), at_new(from, term.coefficient, to));
+    if (!is_differential_test(term.field)) {
+      const NodeId end = at_new(from, term.coefficient, to);
+      return to.mul(to.atom(constraint_weight_), end);
+    }
     const auto rate = [this](const Atom& atom) { return is_rate(atom); };
     const auto multiplier = [this](const Atom& atom) { return is_multiplier(atom); };
     const NodeId mass = linear_part(from, term.coefficient, rate);
@@ -372,8 +375,9 @@ private:
     ScalarGraph free;
     const NodeId others =
         import(rest, all, free, [&](const Atom& atom) { return is_multiplier(atom) ? free.constant(0) : NodeId{-1}; });
-    const NodeId constrained = to.mul(to.atom(constraint_weight_), between(rest, multiplied, to));
-    return to.add(to.add(between(from, mass, to), constrained), weighted(free, others, to));
+    const NodeId held = between(rest, multiplied, to), constrained = to.mul(to.atom(constraint_weight_), held);
+    const NodeId mean = weighted(free, others, to), rates = between(from, mass, to);
+    return to.add(to.add(rates, constrained), mean);
   }
 
   /// The value at the end of the step, or the mean of those at both ends where they differ.
@@ -381,7 +385,8 @@ private:
     const NodeId end = at_new(from, root, to);
     if (!depends(from, root, [this](const Atom& atom) { return varies(atom); })) return end;
     const NodeId theta = to.atom(theta_), others = to.sub(to.constant(1), theta);
-    return to.add(to.mul(theta, end), to.mul(others, at_old(from, root, to)));
+    const NodeId begin = at_old(from, root, to), of_begin = to.mul(others, begin);
+    return to.add(to.mul(theta, end), of_begin);
   }
 
   /// The mean of the values at both ends, times the length of the step.
@@ -389,13 +394,14 @@ private:
     const NodeId first = to.atom(old_weight_), last = to.atom(new_weight_), end = at_new(from, root, to);
     if (!depends(from, root, [this](const Atom& atom) { return varies(atom); }))
       return to.mul(to.add(first, last), end);
-    return to.add(to.mul(last, end), to.mul(first, at_old(from, root, to)));
+    const NodeId begin = at_old(from, root, to), of_begin = to.mul(first, begin);
+    return to.add(to.mul(last, end), of_begin);
   }
 
   NodeId increment(const Atom& atom, int unknown, ScalarGraph& to) const {
     const auto i = static_cast<std::size_t>(unknown);
-    return to.sub(to.atom({atom.kind, new_fields_[i], atom.b, atom.c}),
-                  to.atom({atom.kind, old_fields_[i], atom.b, atom.c}));
+    const NodeId old = to.atom({atom.kind, old_fields_[i], atom.b, atom.c});
+    return to.sub(to.atom({atom.kind, new_fields_[i], atom.b, atom.c}), old);
   }
 
   /// With derivatives in time times the length of the step.

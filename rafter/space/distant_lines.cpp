@@ -40,7 +40,7 @@ public:
       lines_.clear();
       visit_runs();
       std::ranges::sort(lines_);
-      lines_.erase(std::ranges::unique(lines_).begin(), lines_.end());
+      lines_.erase(std::unique(lines_.begin(), lines_.end()), lines_.end());
       for (const auto line : lines_) result.entries.push_back(line * entries_per_line);
       result.counts.push_back(static_cast<std::int32_t>(lines_.size()));
     }
