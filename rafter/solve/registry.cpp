@@ -65,8 +65,8 @@ std::shared_ptr<const Preconditioner> make_chebyshev(const LinearOperator& A, co
 /// beyond what floats hold.
 void require_same_energy(const LinearOperator& A, const LinearOperator& finest) {
   const VectorOps ops(A);
-  Vector x(A.device(), static_cast<std::size_t>(A.size())), Ax(A.device(), x.size()), rounded(A.device(), x.size());
-  ops.fill_random(0, x);
+  const Vector x = random_free_vector(A, 0);
+  Vector Ax(A.device(), x.size()), rounded(A.device(), x.size());
   A.apply(x, Ax);
   finest.apply(x, rounded);
   const double size = ops.norm(x) * ops.norm(Ax), error = std::abs(ops.dot(x, rounded) - ops.dot(x, Ax)) / size;

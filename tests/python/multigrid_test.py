@@ -101,6 +101,13 @@ class Multigrid(command_test.CommandTest):
         with open(self.path("report.json"), encoding="utf-8") as file:
             return json.load(file), result.stderr + result.stdout
 
+    def test_iterations_do_not_depend_on_the_size_of_the_operator(self):
+        for keys in ("", "multigrid.coarse='chebyshev'", "multigrid.coarse='amg'", "preconditioner='amg'", "preconditioner='chebyshev'"):
+            arguments = ["--set", "solver.method='cg'"] + (["--set", f"solver.{keys}"] if keys else [])
+            iterations = {size: self.bench("poisson.toml", "--set", f"forms.a='{size}*inner(grad(u), grad(v))*dx'", *arguments)[0]["iterations"]
+                          for size in ("1.0", "1e-100", "1e25", "1e100")}
+            self.assertEqual(set(iterations.values()), {iterations["1.0"]}, (keys, iterations))
+
     def test_convection_takes_as_many_iterations_on_finer_meshes(self):
         for method, most in (("gmres", 12), ("bicgstab", 8)):
             for cells in (16, 32, 64):
