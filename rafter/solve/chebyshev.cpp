@@ -123,8 +123,8 @@ struct Lanczos {
   void fail_unless_exhausted(double pq, double rz, double first) const {
     if (std::isfinite(pq) && !diagonal.empty() && pq >= -1e-10 * largest_entry() * std::max(rz, 1e-12 * first)) return;
     throw base::SolverError(
-        fmt::format("preconditioner chebyshev: p.Ap = {:.2e} for a direction p of the eigenvalue estimate; "
-                    "it needs a symmetric positive definite operator with finite coefficients",
+        fmt::format("p.Ap = {:.2e} for a direction p of the estimate of eigenvalues, which needs a symmetric positive "
+                    "definite operator with finite coefficients",
                     pq));
   }
 };
