@@ -126,7 +126,7 @@ std::shared_ptr<const mesh::Mesh> make_beam() {
     double x = 0; // eight times that of the middle
     for (int v = 0; v < 8; ++v)
       x += beam.points[3 * static_cast<std::size_t>(cells.nodes()[static_cast<std::size_t>(8 * cell + v)])];
-    cells.tags[static_cast<std::size_t>(cell)] = x < 8 * 4 ? 1 : 2;
+    cells.tags.set(static_cast<std::size_t>(cell), x < 8 * 4 ? 1 : 2);
   }
   return std::make_shared<const mesh::Mesh>(std::move(beam));
 }

@@ -248,6 +248,7 @@ struct PreconditionerChoice {
   PreconditionerChoice(std::string text) : name(std::move(text)) {}
   std::string name;
   std::optional<MultigridOptions> multigrid{};
+  std::optional<MultigridParameters> parameters{}; ///< for "amg"; absent: the usual ones
   std::vector<std::pair<std::string, PreconditionerChoice>>
       blocks{};                     ///< preconditioners, each with the name of its field
   std::optional<Form> block_form{}; ///< form that the blocks are taken of; absent: that of the operator
@@ -263,6 +264,15 @@ struct PreconditionerChoice {
 inline PreconditionerChoice multigrid(MultigridOptions options) {
   PreconditionerChoice result("multigrid");
   result.multigrid = std::move(options);
+  return result;
+}
+
+/// Algebraic multigrid of the assembled matrix as a preconditioner of solve(): its cycle and smoothers, or BoomerAMG.
+///
+///     solve(A, b, {.preconditioner = amg({.amg = AmgMethod::boomeramg})});
+inline PreconditionerChoice amg(MultigridParameters parameters) {
+  PreconditionerChoice result("amg");
+  result.parameters = parameters;
   return result;
 }
 
@@ -300,6 +310,7 @@ inline std::vector<solvers::FieldBlock> make_blocks(const Operator& A, const Pre
       throw InputError("block: field '" + space->name + "' has no preconditioner, or several; accepted is one");
     const auto& of = std::ranges::find_if(choice.blocks, is_of_space)->second;
     solvers::FieldPreconditioner made{.name = of.name};
+    made.multigrid = of.parameters;
     if (of.multigrid) {
       made.meshes = std::make_shared<const Generations>(of.multigrid->meshes);
       made.coarsening = of.multigrid->coarsening;
@@ -352,7 +363,8 @@ make_hierarchy(const Operator& A, const MultigridOptions& options, std::span<con
 
 struct SolveOptions {
   std::string method = "cg";                      ///< cg, gmres, minres, bicgstab, direct
-  PreconditionerChoice preconditioner = "jacobi"; ///< none, jacobi, chebyshev, multigrid({...}), block({...})
+  PreconditionerChoice preconditioner = "jacobi"; ///< none, jacobi, chebyshev, amg, amg({...}), multigrid({...}),
+                                                  ///< block({...})
   double rtol = 1e-8;                             ///< of the residual, relative to the loads (solvers::force_norm)
   solvers::Norm norm = solvers::Norm::residual;   ///< or preconditioned (cg, minres)
   std::optional<int> max_iterations;              ///< absent: at most 5000, fewer where nothing is gained any more
@@ -392,6 +404,7 @@ inline SolveResult solve(const Operator& A, const Vector& b, const SolveOptions&
     parameters.multigrid = of_multigrid->parameters;
     parameters.hierarchy = make_hierarchy(A, *of_multigrid, options.null_space);
   }
+  if (options.preconditioner.parameters) parameters.multigrid = *options.preconditioner.parameters;
   parameters.near_null_space = [&A] { return solvers::make_near_null_space(A.system()); };
   if (parameters.preconditioner == "block" && options.method != "direct")
     parameters.blocks = make_blocks(A, options.preconditioner, *null_space.null_space(), options.null_space);

@@ -8,6 +8,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/solve/multigrid_levels.hpp>
 
+#include "method_choice.hpp"
 #include "problem_solver.hpp"
 
 namespace rafter::app {
@@ -15,6 +16,10 @@ namespace rafter::app {
 void at_preconditioner(const io::Problem& problem, const std::function<void()>& function) {
   try {
     function();
+  } catch (const op::CoarseningError& error) {
+    const auto& place = problem.coarsening_location;
+    throw base::InputError(fmt::format("{}: solver.multigrid.coarsening: {}",
+                                       place ? place->text() : problem.preconditioner_location.text(), error.what()));
   } catch (const base::InputError& error) {
     if (std::string_view(error.what()).starts_with(problem.source)) throw;
     const auto place = problem.has_preconditioner ? problem.preconditioner_location.text() : problem.source;
@@ -107,6 +112,35 @@ void take_jacobi(const PreparedProblem& prepared, solvers::SolverOptions& option
   options.hierarchy = nullptr;
 }
 
+void refuse_preconditioner(const io::Problem& problem, const base::SolverError& error) {
+  if (!problem.has_preconditioner) throw;
+  if (dynamic_cast<const solvers::CoarseSolverError*>(&error) != nullptr)
+    throw base::InputError(
+        fmt::format("{}: solver.multigrid.coarse: {}", problem.coarse_location.text(), error.what()));
+  throw base::SolverError(
+      fmt::format("{}: solver.preconditioner: {}", problem.preconditioner_location.text(), error.what()));
+}
+
+namespace {
+
+/// Throws InputError for a method that needs a positive definite preconditioner and gets another one, unless direct
+/// solves follow where it fails (choose_after).
+void require_definite(const io::Problem& problem, const op::Operator& A, const solvers::Preconditioner& M,
+                      const solvers::SolverOptions& options) {
+  const auto count = M.num_negative_eigenvalues();
+  const bool is_for_definite = options.method == "cg" || options.method == "minres";
+  const bool is_tried =
+      has_chosen_multigrid(problem, options) || (!problem.has_solver_method && A.num_unknowns() <= max_direct_unknowns);
+  if (count == 0 || M.factors() != nullptr || !is_for_definite || is_tried) return;
+  throw base::InputError(fmt::format(
+      "{}: solver.method: \"{}\" needs a positive definite preconditioner, and the symmetric part of the form is "
+      "indefinite (the coarsest level of \"{}\" has {} negative eigenvalue{}): use \"gmres\" or \"bicgstab\"",
+      problem.has_solver_method ? problem.method_location.text() : problem.source, options.method,
+      options.preconditioner, count, count == 1 ? "" : "s"));
+}
+
+} // namespace
+
 std::shared_ptr<const solvers::Preconditioner> make_preconditioner(const PreparedProblem& prepared,
                                                                    solvers::SolverOptions& options) {
   std::shared_ptr<const solvers::Preconditioner> result;
@@ -121,6 +155,7 @@ std::shared_ptr<const solvers::Preconditioner> make_preconditioner(const Prepare
     take_jacobi(prepared, options, error.what());
     make();
   }
+  require_definite(prepared.problem(), prepared.operator_a(), *result, options);
   solvers::warn_if_indefinite(*result, options);
   return result;
 }

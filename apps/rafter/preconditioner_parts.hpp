@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 
+#include <rafter/base/error.hpp>
 #include <rafter/form/form.hpp>
 #include <rafter/io/problem.hpp>
 #include <rafter/solve/block_setup.hpp>
@@ -40,8 +41,13 @@ bool needs_jacobi(const solvers::Result& result, const solvers::SolverOptions& o
 /// Gives the options Jacobi in place of multigrid, and tells why.
 void take_jacobi(const PreparedProblem& prepared, solvers::SolverOptions& options, const std::string& reason);
 
+/// Throws the error that is being handled, of a preconditioner that cannot be made, with its place where the problem
+/// names it: InputError where another solver of the coarsest level would serve.
+[[noreturn]] void refuse_preconditioner(const io::Problem& problem, const base::SolverError& error);
+
 /// Makes the preconditioner of the options for the operator of the problem. Jacobi takes the place of multigrid that
-/// was chosen and cannot be made.
+/// was chosen and cannot be made. Throws InputError for methods that the preconditioner does not serve because it is
+/// indefinite.
 std::shared_ptr<const solvers::Preconditioner> make_preconditioner(const PreparedProblem& prepared,
                                                                    solvers::SolverOptions& options);
 

@@ -413,7 +413,7 @@ Setup set_up(const PreparedProblem& prepared) {
   } catch (const base::SolverError& error) {
     if (!solvers::find_method(setup.choice.method).is_direct) require_diagonal(A, problem);
     auto other = choose_without_preconditioner(problem, A, error);
-    if (!other) throw;
+    if (!other) refuse_preconditioner(problem, error);
     setup.take(prepared, std::move(*other));
   }
   return setup;

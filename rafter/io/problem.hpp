@@ -206,6 +206,8 @@ struct Problem {
   std::vector<std::string> blocks;  ///< preconditioners of the fields, shape (field); empty: there is no such table
   Location preconditioner_location; ///< place of solver.preconditioner, where the file gives it
   bool has_preconditioner = false;  ///< whether the file gives it; if not, a large problem may take multigrid
+  Location method_location, coarse_location;   ///< places of solver.method and solver.multigrid.coarse, where given
+  std::optional<Location> coarsening_location; ///< place of solver.multigrid.coarsening; absent: it is not given
   bool has_solver_method =
       false; ///< whether solver.method is given; if not, a small problem that cg cannot take is solved directly
   solvers::NewtonOptions newton;           ///< options for a residual form; the member `solver` is not used

@@ -59,13 +59,16 @@ void read_degrees(const TableReader& table, int degree_of_fields, op::Coarsening
     if (below == 1) refuse(item.location, path, "degrees descend, and there is none below 1");
     coarsening.degrees.push_back(below = read_integer(item, path, 1, below - 1));
   }
-  if (coarsening.degrees.front() >= degree_of_fields)
+  if (std::ranges::find(coarsening.steps, op::CoarseningStep::p) == coarsening.steps.end())
+    base::warn(fmt::format("{}: key {} is not used: degrees are for steps \"p\", of which {} has none",
+                           value->location.text(), path, table.path("coarsening")));
+  else if (coarsening.degrees.front() >= degree_of_fields)
     base::warn(fmt::format("{}: key {}: levels have degrees below that of the fields, {}; what is not below it in the "
                            "list is left out",
                            value->location.text(), path, degree_of_fields));
 }
 
-/// Plain conjugate gradients need a symmetric cycle.
+/// Plain conjugate gradients need a symmetric cycle: one of the keys alone is for both.
 int read_smoothing_steps(const TableReader& table, int otherwise) {
   constexpr int most = 20;
   const int pre = table.integer("pre", 1, most).value_or(table.integer("post", 1, most).value_or(otherwise));
@@ -137,6 +140,7 @@ void read_multigrid(const TableReader& table, Problem& problem) {
                                              "coarse_iterations", "start", "amg", "boomeramg"});
   auto& parameters = problem.solver.multigrid;
   read_coarsening(table, problem.coarsening);
+  if (const Value* coarsening = table.find("coarsening")) problem.coarsening_location = coarsening->location;
   if (!table.boolean("semicoarsening").value_or(true)) problem.box_coarsening = mesh::BoxCoarsening::all_axes;
   read_degrees(table, problem.max_degree(), problem.coarsening);
   read_word(table, "smoother", {"chebyshev"}, {"line"});
@@ -146,6 +150,7 @@ void read_multigrid(const TableReader& table, Problem& problem) {
   parameters.smoothing_steps = read_smoothing_steps(table, parameters.smoothing_steps);
   parameters.cycle = read_word(table, "cycle", {"V", "W"}) == "V" ? solvers::Cycle::v : solvers::Cycle::w;
   parameters.coarse = read_coarse_solver(table);
+  if (const Value* coarse = table.find("coarse")) problem.coarse_location = coarse->location;
   parameters.has_full_start = read_word(table, "start", {"zero", "full"}) == "full";
   read_coarse_iterations(table, parameters);
   read_amg(table, parameters);

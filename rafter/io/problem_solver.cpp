@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // This file reads the sections dirichlet, solver, newton and check.
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
@@ -70,6 +71,8 @@ bool has(std::span<const std::string_view> keys, std::string_view key) {
   return std::ranges::find(keys, key) != keys.end();
 }
 
+constexpr std::array<std::string_view, 4> smoother_keys{"smoother", "smoother_degree", "pre", "post"};
+
 /// Says whether the preconditioner of that name is the one of the problem, or that of one of its fields.
 bool is_chosen(std::string_view preconditioner, const Problem& problem) {
   const auto& options = problem.solver;
@@ -88,13 +91,18 @@ Readers readers_of(std::string_view key, const Problem& problem) {
   return readers;
 }
 
-/// The preconditioners that use a key of solver.multigrid. A start is for the whole solve: fields have none.
+/// The preconditioners that use a key of solver.multigrid. A start is for the whole solve: fields have none. The levels
+/// of BoomerAMG have its own smoothers.
 Readers readers_in_multigrid(std::string_view key, const Problem& problem) {
   Readers readers;
   for (const auto& kind : solvers::preconditioners()) {
     if (!has(kind.keys, "multigrid") || (!kind.multigrid_keys.empty() && !has(kind.multigrid_keys, key))) continue;
     const bool is_of_fields = problem.solver.preconditioner == "block";
-    readers.add("preconditioner", kind.name, is_chosen(kind.name, problem) && !(key == "start" && is_of_fields));
+    const bool is_of_aggregates = kind.name == "amg" && has(smoother_keys, key),
+               has_aggregates = problem.solver.multigrid.amg == solvers::AmgMethod::smoothed_aggregation;
+    const bool is_read = !(key == "start" && is_of_fields) && (!is_of_aggregates || has_aggregates);
+    readers.add("preconditioner", kind.name, is_chosen(kind.name, problem) && is_read);
+    if (is_of_aggregates) readers.names.back() += " with solver.multigrid.amg = \"smoothed-aggregation\"";
   }
   return readers;
 }
@@ -262,8 +270,10 @@ void read_solver(const TableReader& table, Problem& problem) {
                                              "restart", "side", "chebyshev", "multigrid", "blocks", "norm",
                                              "stagnation_window"});
   auto& options = problem.solver;
-  if (const Value* method = table.find("method"))
+  if (const Value* method = table.find("method")) {
     require_known(*method, table.path("method"), [](const std::string& name) { solvers::find_method(name); });
+    problem.method_location = method->location;
+  }
   if (const Value* kind = table.find("preconditioner")) {
     require_known(*kind, table.path("preconditioner"),
                   [](const std::string& name) { solvers::find_preconditioner(name); });

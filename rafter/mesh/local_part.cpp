@@ -134,8 +134,7 @@ private:
         to.vertices.push_back(vertices_(from.vertices[c * num_vertices + v]));
       for (std::size_t n = 0; n < num_nodes; ++n) to.own_nodes.push_back(nodes_(from.nodes()[c * num_nodes + n]));
       to.tags.push_back(from.tags[c]);
-      if (!from.parents.empty()) to.parents.push_back(from.parents[c]);
-      if (!from.parent_groups.empty()) to.parent_groups.push_back(from.parent_groups[c]);
+      if (!from.parents.empty()) to.parents.append(from.parents.of(cell));
     }
     part_.groups.push_back(std::move(to));
   }

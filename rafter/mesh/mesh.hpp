@@ -11,6 +11,8 @@
 
 #include <rafter/comm/communicator.hpp>
 #include <rafter/element/element.hpp>
+#include <rafter/mesh/cell_tags.hpp>
+#include <rafter/mesh/parents.hpp>
 
 /// Meshes as flat arrays: cells per shape, vertices (topology) apart from geometry nodes, tags on cells and facets.
 namespace rafter::mesh {
@@ -23,10 +25,8 @@ struct CellGroup {
   /// Rows of Mesh::points, shape (cell, node), in the order of the Lagrange element. Empty: those of straight cells are
   /// their vertices, so that there is one table of both.
   std::vector<std::int32_t> own_nodes;
-  std::vector<std::int32_t> tags; ///< shape (cell); 0 = untagged
-  std::vector<std::int32_t>
-      parents; ///< shape (cell): cell of the same mesh before refinement (see parent_group); empty: none
-  std::vector<std::int8_t> parent_groups; ///< shape (cell): its group there
+  CellTags tags;   ///< 0 = untagged
+  Parents parents; ///< cells of the same mesh before refinement; empty: there is none
   std::int32_t num_cells() const { return static_cast<std::int32_t>(tags.size()); }
   /// Rows of Mesh::points, shape (cell, node).
   std::span<const std::int32_t> nodes() const { return own_nodes.empty() ? vertices : own_nodes; }

@@ -64,15 +64,23 @@ Refinement place_children(std::shared_ptr<const Mesh> mesh, Axes axes, Mesh& fin
       places.push_back({target, 0, counts[target] + strides[target]++});
     }
     for (auto& place : places) place.stride = strides[place.group];
-    for (const auto& [target, stride] : strides) counts[target] += stride * group.num_cells();
+    for (const auto& [target, stride] : strides) {
+      counts[target] += stride * group.num_cells();
+      fine.groups[target].parents.append({.group = static_cast<std::int32_t>(refinement.places.size()) - 1,
+                                          .num_parents = group.num_cells(),
+                                          .children_per_parent = stride});
+    }
   }
   for (std::size_t g = 0; g < counts.size(); ++g) {
     auto& group = fine.groups[g];
     const auto n = static_cast<std::size_t>(counts[g]);
     group.vertices.resize(n * static_cast<std::size_t>(element::num_vertices(group.shape)));
-    group.tags.resize(n);
-    group.parents.resize(n);
-    group.parent_groups.resize(n);
+    const auto& ranges = group.parents.ranges();
+    for (const auto& range : ranges) {
+      const auto& tags = coarse.groups[range.group].tags;
+      for (std::int32_t parent = 0; parent < range.num_parents; ++parent)
+        group.tags.append(static_cast<std::size_t>(range.children_per_parent), tags[parent]);
+    }
   }
   return refinement;
 }
@@ -118,9 +126,6 @@ void fill_children(const RefinedVertices& vertices, const Refinement& refinement
         const auto cell = static_cast<std::size_t>(places[k].cell(parent));
         const auto& local = children[k].vertices;
         for (std::size_t v = 0; v < local.size(); ++v) target.vertices[cell * local.size() + v] = numbers[local[v]];
-        target.tags[cell] = group.tags[parent];
-        target.parents[cell] = parent;
-        target.parent_groups[cell] = static_cast<std::int8_t>(g);
       }
     }
   }
@@ -154,13 +159,15 @@ RefinedMesh refined_once(std::shared_ptr<const Mesh> mesh, Axes axes) {
 
 /// Parents of `fine` are cells of `middle`: makes them the parents that those have.
 void skip_generation(const Mesh& middle, Mesh& fine) {
-  for (auto& group : fine.groups)
-    for (std::size_t c = 0; c < group.parents.size(); ++c) {
-      const auto& between = middle.groups[group.parent_groups[c]];
-      const auto cell = group.parents[c];
-      group.parents[c] = between.parents[cell];
-      group.parent_groups[c] = between.parent_groups[cell];
-    }
+  for (auto& group : fine.groups) {
+    Parents parents;
+    for (const auto& children : group.parents.ranges()) // of all cells of a group
+      for (auto range : middle.groups[children.group].parents.ranges()) {
+        range.children_per_parent *= children.children_per_parent;
+        parents.append(range);
+      }
+    group.parents = std::move(parents);
+  }
 }
 
 /// For each sub-entity of a dimension, whether refinement puts a vertex in its centre.

@@ -58,12 +58,14 @@ Bounds bounds_of(const Mesh& mesh) {
 
 /// Number of consecutive cells with a common parent: 2^dim if that is so throughout the group, else 1.
 std::size_t siblings_per_set(const CellGroup& group, int dim) {
-  const std::size_t n = std::size_t{1} << dim;
-  if (group.parents.size() != group.tags.size() || group.parents.size() % n != 0) return 1;
-  for (std::size_t c = 0; c < group.parents.size(); ++c)
-    if (group.parents[c] != group.parents[c / n * n] || group.parent_groups[c] != group.parent_groups[c / n * n])
-      return 1;
-  return n;
+  const std::int32_t n = 1 << dim;
+  const bool is_refined = !group.parents.empty() && group.parents.num_children() == group.num_cells();
+  return is_refined && std::ranges::all_of(group.parents.ranges(),
+                                           [n](const Parents::Range& range) {
+                                             return range.begin % n == 0 && range.children_per_parent % n == 0;
+                                           })
+             ? static_cast<std::size_t>(n)
+             : 1;
 }
 
 } // namespace

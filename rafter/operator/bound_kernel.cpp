@@ -119,7 +119,7 @@ double BoundKernel::uncounted_clearing_bytes() const {
   for (const auto& output : piece_.kernel.generation.outputs) {
     const auto* space = form_.output_spaces[static_cast<std::size_t>(output.field)].get();
     const auto place = std::ranges::find(piece_.spaces, space) - piece_.spaces.begin();
-    const auto touched = spaces_[static_cast<std::size_t>(place)]->first_touch.host_read();
+    const auto touched = spaces_[static_cast<std::size_t>(place)]->touched;
     for (std::size_t b = 0; b + 1 < touched.size(); b += 2) entries += touched[b + 1] - touched[b] - 1;
   }
   return entries * form_.word_bytes();

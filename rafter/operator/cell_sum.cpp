@@ -2,11 +2,14 @@
 #include <rafter/operator/cell_sum.hpp>
 
 #include <algorithm>
+#include <limits>
 
 #include <rafter/operator/matrix_builder.hpp>
 
 namespace rafter::op {
 namespace {
+
+template <class Slot> bool is_uncoupled(Slot slot) { return slot == std::numeric_limits<Slot>::max(); }
 
 /// Number of the first local unknown of each field of the system in the cells of a block, shape (field + 1).
 std::vector<int> first_locals(const System& system, std::size_t range) {
@@ -144,37 +147,38 @@ void CellSum::add_matrix(const Target& target, std::int64_t first, std::span<con
   const auto& range = unknowns_.blocks[target.range];
   const auto length = static_cast<std::size_t>(range.length), size = static_cast<std::size_t>(pattern_.block);
   const auto* groups = unknowns_.entries.data() + first;
-  const auto* slots = pattern_.slots.data() + CellUnknowns::first_pair(range, first);
-  const auto* places = target.places.data();
   const std::size_t block_stride = pattern_.block_stride(), column_stride = pattern_.column_stride();
-  for (std::size_t row = 0; row < length; ++row) {
-    double* of_row = entries.data() + pattern_.first_places[static_cast<std::size_t>(groups[row])];
-    const std::size_t row_stride = pattern_.row_stride(groups[row]);
-    for (std::size_t column = 0; column < length; ++column, ++slots, places += size * size) {
-      if (*slots == SlicedPattern::not_coupled) continue;
-      double* to = of_row + *slots * block_stride;
-      for (std::size_t i = 0; i < size; ++i)
-        for (std::size_t j = 0; j < size; ++j)
-          if (const auto place = places[i * size + j]; place >= 0)
-            to[i * row_stride + j * column_stride] += values[static_cast<std::size_t>(place)];
+  pattern_.with_slots(CellUnknowns::first_pair(range, first), [&](const auto* slots) {
+    const auto* places = target.places.data();
+    for (std::size_t row = 0; row < length; ++row) {
+      double* of_row = entries.data() + pattern_.first_places[static_cast<std::size_t>(groups[row])];
+      const std::size_t row_stride = pattern_.row_stride(groups[row]);
+      for (std::size_t column = 0; column < length; ++column, ++slots, places += size * size) {
+        if (is_uncoupled(*slots)) continue;
+        double* to = of_row + *slots * block_stride;
+        for (std::size_t i = 0; i < size; ++i)
+          for (std::size_t j = 0; j < size; ++j)
+            if (const auto place = places[i * size + j]; place >= 0)
+              to[i * row_stride + j * column_stride] += values[static_cast<std::size_t>(place)];
+      }
     }
-  }
+  });
 }
 
 namespace {
 
 /// A cell matrix and the places of its entries in the matrix.
-struct WholeMatrix {
+template <class Slot> struct WholeMatrix {
   std::size_t length, stride; ///< number of rows; distance from a column's entry to the next one's
   const std::int32_t* groups; ///< shape (row)
-  const std::uint16_t* slots; ///< shape (row, column)
+  const Slot* slots;          ///< shape (row, column)
   const std::int32_t* places; ///< shape (row, column)
   const double* values;
 };
 
 /// `known_length` is the number of rows where the compiler is to know it, else 0.
-template <std::size_t known_length>
-void add_rows(const WholeMatrix& matrix, std::span<const std::size_t> first_places, double* entries) {
+template <std::size_t known_length, class Slot>
+void add_rows(const WholeMatrix<Slot>& matrix, std::span<const std::size_t> first_places, double* entries) {
   const std::size_t length = known_length > 0 ? known_length : matrix.length;
   const auto* slots = matrix.slots;
   const auto* places = matrix.places;
@@ -191,16 +195,18 @@ void add_rows(const WholeMatrix& matrix, std::span<const std::size_t> first_plac
 void CellSum::add_whole_matrix(const Target& target, std::int64_t first, std::span<const double> values,
                                std::span<double> entries) const {
   const auto& range = unknowns_.blocks[target.range];
-  const WholeMatrix matrix{.length = static_cast<std::size_t>(range.length),
-                           .stride = pattern_.block_stride(),
-                           .groups = unknowns_.entries.data() + first,
-                           .slots = pattern_.slots.data() + CellUnknowns::first_pair(range, first),
-                           .places = target.places.data(),
-                           .values = values.data()};
-  if (matrix.length == 4)
-    add_rows<4>(matrix, pattern_.first_places, entries.data());
-  else
-    add_rows<0>(matrix, pattern_.first_places, entries.data());
+  pattern_.with_slots(CellUnknowns::first_pair(range, first), [&]<class Slot>(const Slot* slots) {
+    const WholeMatrix<Slot> matrix{.length = static_cast<std::size_t>(range.length),
+                                   .stride = pattern_.block_stride(),
+                                   .groups = unknowns_.entries.data() + first,
+                                   .slots = slots,
+                                   .places = target.places.data(),
+                                   .values = values.data()};
+    if (matrix.length == 4)
+      add_rows<4>(matrix, pattern_.first_places, entries.data());
+    else
+      add_rows<0>(matrix, pattern_.first_places, entries.data());
+  });
 }
 
 // --- unit vectors ---------------------------------------------------------------------------------------------------
@@ -251,16 +257,17 @@ void CellSum::add_column(int local, std::span<const double> column, std::span<do
       const std::int64_t first = range.first + cell * range.length;
       const auto* groups = unknowns_.entries.data() + first;
       const auto* from = broken_unknowns_->entries.data() + broken.first + cell * broken.length;
-      const auto* slots = pattern_.slots.data() + CellUnknowns::first_pair(range, first) + of_column.group;
-      for (std::size_t row = 0; row < locals.size(); ++row) {
-        const auto& of_row = locals[row];
-        const auto slot = slots[of_row.group * static_cast<std::size_t>(range.length)];
-        if (slot == SlicedPattern::not_coupled) continue;
-        const auto group = groups[of_row.group];
-        to[pattern_.first_places[static_cast<std::size_t>(group)] + of_row.component * pattern_.row_stride(group) +
-           slot * pattern_.block_stride() + of_column.component * pattern_.column_stride()] +=
-            column[static_cast<std::size_t>(from[row])];
-      }
+      pattern_.with_slots(CellUnknowns::first_pair(range, first) + of_column.group, [&](const auto* slots) {
+        for (std::size_t row = 0; row < locals.size(); ++row) {
+          const auto& of_row = locals[row];
+          const auto slot = slots[of_row.group * static_cast<std::size_t>(range.length)];
+          if (is_uncoupled(slot)) continue;
+          const auto group = groups[of_row.group];
+          to[pattern_.first_places[static_cast<std::size_t>(group)] + of_row.component * pattern_.row_stride(group) +
+             slot * pattern_.block_stride() + of_column.component * pattern_.column_stride()] +=
+              column[static_cast<std::size_t>(from[row])];
+        }
+      });
     }
   };
   for (const auto& stage : batches.stages)

@@ -233,9 +233,9 @@ DataRows find_rows(const mesh::Mesh& mesh, const BatchedCells& cells, const Cell
 
 BatchedCells DataRows::representatives(const BatchedCells& all) const {
   BatchedCells result = all;
-  result.cells = cells;
+  if (!cells.empty()) result.cells = cells;
   result.num_batches = count();
-  result.num_items = static_cast<std::int32_t>(cells.size());
+  result.num_items = static_cast<std::int32_t>(result.cells.size());
   return result;
 }
 
@@ -244,7 +244,6 @@ DataRows one_row_each(const BatchedCells& cells) {
   result.cells_per_batch = cells.cells_per_batch;
   result.of_batch.resize(static_cast<std::size_t>(cells.num_batches));
   std::iota(result.of_batch.begin(), result.of_batch.end(), 0);
-  result.cells.assign(cells.cells.begin(), cells.cells.end());
   return result;
 }
 

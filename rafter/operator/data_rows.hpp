@@ -9,9 +9,13 @@ namespace rafter::op {
 /// The rows of data per cell, and the row that each batch reads.
 struct DataRows {
   base::AlignedVector<std::int32_t> of_batch; ///< row of a batch, shape (batch)
-  std::vector<std::int32_t> cells;            ///< cells that a row is made of, shape (row, lane)
+  /// Cells that a row is made of, shape (row, lane); empty where each batch has a row of its own.
+  std::vector<std::int32_t> cells;
   int cells_per_batch = 8;
-  std::int32_t count() const { return static_cast<std::int32_t>(cells.size()) / cells_per_batch; }
+  std::int32_t count() const {
+    return static_cast<std::int32_t>(cells.empty() ? of_batch.size()
+                                                   : cells.size() / static_cast<std::size_t>(cells_per_batch));
+  }
   /// Returns `all` with the cells of the rows in the place of its batches. The result refers to this object.
   BatchedCells representatives(const BatchedCells& all) const;
 };

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
-#include <rafter/base/error_context.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/base/timing.hpp>
 #include <rafter/form/bilinear_parts.hpp>
@@ -195,18 +194,18 @@ namespace {
 
 void require_no_more_below(const LevelPlace& place) {
   if (place.is_low_order_refined)
-    throw base::InputError("multigrid: a step after \"lor\"; accepted is \"lor\" as the last step");
+    throw CoarseningError("multigrid: a step after \"lor\"; accepted is \"lor\" as the last step");
 }
 
 LevelPlace low_order_refined(const LevelPlace& place) {
   const auto& degrees = place.degrees;
   if (std::ranges::any_of(degrees, [&](int degree) { return degree != degrees.front(); }))
-    throw base::InputError(fmt::format("multigrid: coarsening \"lor\" of fields of degrees {}; accepted are fields of "
-                                       "one degree, whose nodes are the same",
-                                       fmt::join(degrees, ", ")));
+    throw CoarseningError(fmt::format("multigrid: coarsening \"lor\" of fields of degrees {}; accepted are fields of "
+                                      "one degree, whose nodes are the same",
+                                      fmt::join(degrees, ", ")));
   if (degrees.front() == 1)
-    throw base::InputError("multigrid: coarsening \"lor\" of degree 1, which is the same as preconditioner \"amg\"; "
-                           "accepted are degrees from 2 on");
+    throw CoarseningError("multigrid: coarsening \"lor\" of degree 1, which is the same as preconditioner \"amg\"; "
+                          "accepted are degrees from 2 on");
   return {.generation = place.generation, .degrees = std::vector(degrees.size(), 1), .is_low_order_refined = true};
 }
 
@@ -232,7 +231,7 @@ std::vector<LevelPlace> coarser_places(const LevelPlace& finest, const Coarsenin
       else if (place.generation > 0)
         --next.generation;
       if (next == place && !coarsening.repeats_steps)
-        throw base::InputError(
+        throw CoarseningError(
             step == CoarseningStep::p
                 ? "multigrid: a step p of the list finds degree 1 alone, or no lower degree in `degrees`"
                 : "multigrid: a step h of the list finds no coarser mesh");
@@ -241,6 +240,18 @@ std::vector<LevelPlace> coarser_places(const LevelPlace& finest, const Coarsenin
     } while (coarsening.repeats_steps && step != CoarseningStep::lor);
   return result;
 }
+
+namespace {
+
+std::shared_ptr<const space::LowOrderRefinement> refined_between_nodes(const space::FunctionSpace& space) {
+  try {
+    return space::low_order_refinement(space);
+  } catch (const base::InputError& error) {
+    throw CoarseningError(fmt::format("multigrid: coarsening \"lor\": {}", error.what()));
+  }
+}
+
+} // namespace
 
 int level_cells_per_batch(schedule::Precision precision, int highest_degree) {
   constexpr int highest_degree_of_patches = 2;
@@ -269,9 +280,7 @@ std::vector<GeneratedLevel> generate_levels(const HierarchySpecification& specif
   for (auto& place : places) {
     if (are_enough()) break;
     std::shared_ptr<const space::LowOrderRefinement> nodes;
-    if (place.is_low_order_refined)
-      nodes = base::with_context("multigrid: coarsening \"lor\"",
-                                 [&] { return space::low_order_refinement(*above.spaces.front()); });
+    if (place.is_low_order_refined) nodes = refined_between_nodes(*above.spaces.front());
     const auto& mesh = nodes != nullptr ? nodes->mesh : meshes.meshes[place.generation];
     if (discretisation->mesh_ptr() != mesh) // the first level of a mesh has the highest degree there
       discretisation = std::make_shared<const space::Discretisation>(

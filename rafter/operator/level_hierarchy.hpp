@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <rafter/base/error.hpp>
 #include <rafter/mesh/generations.hpp>
 #include <rafter/operator/level_data.hpp>
 #include <rafter/operator/operator.hpp>
@@ -42,6 +43,12 @@ struct Coarsening {
   std::int64_t enough_unknowns = 500;
 };
 
+/// Steps of a coarsening lead nowhere, or not from these fields and meshes.
+class CoarseningError final : public base::InputError {
+public:
+  using base::InputError::InputError;
+};
+
 /// Reads steps from a text such as "p,h" or "lor". Throws InputError that names what is accepted.
 std::vector<CoarseningStep> parse_coarsening_steps(const std::string& text);
 
@@ -55,9 +62,9 @@ struct LevelPlace {
 };
 
 /// The levels below `finest`, from fine to coarse, as far as steps lead. Throws InputError for degrees that do not
-/// descend to at least 1, for a single step (Coarsening::repeats_steps) that leads nowhere, for a step `lor` from
-/// fields of different degrees or from degree 1, and for steps after it. `refinements` are those of the meshes; without
-/// them none is along some axes alone.
+/// descend to at least 1; CoarseningError for a single step (Coarsening::repeats_steps) that leads nowhere, for a step
+/// `lor` from fields of different degrees or from degree 1, and for steps after it. `refinements` are those of the
+/// meshes; without them none is along some axes alone.
 std::vector<LevelPlace> coarser_places(const LevelPlace& finest, const Coarsening& coarsening,
                                        std::span<const mesh::Refinement> refinements = {});
 

@@ -52,6 +52,9 @@ public:
   /// The entries of vectors of a square operator that are unknowns of this process, ascending. Padding and ghosts are
   /// none: they have no part in sums and need not be up to date.
   virtual std::vector<EntryRange> owned_ranges() const { return {{0, static_cast<std::int32_t>(size())}}; }
+  /// The entries of this process whose rows and columns are those of the identity because conditions fix them,
+  /// ascending; valid as long as the operator. They say nothing of the operator's size or of its eigenvalues.
+  virtual std::span<const std::int32_t> constrained_entries() const { return {}; }
   /// Number of unknowns of a square operator, those of all processes together.
   virtual std::int64_t num_unknowns() const { return size(); }
   virtual std::shared_ptr<device::Device> device() const = 0;

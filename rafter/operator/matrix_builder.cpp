@@ -96,7 +96,7 @@ double matrix_bytes(const System& system, const Coupling& coupling, double num_e
   // Bytes of two vectors, the entries in both spaces, the incidence and tables.
   constexpr double per_cell_unknown = 16 + 4 + 4 + 8 + 8;
   return filled_up * num_entries * (entry + column_numbers) + per_cell_unknown * cell_unknowns +
-         2 * cell_pairs / (block * block) + // the slots of pairs have 16 bits
+         2 * cell_pairs / (block * block) + // the slots of pairs have 16 bits at most
          32 * static_cast<double>(system.size());
 }
 

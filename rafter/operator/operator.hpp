@@ -118,6 +118,7 @@ public:
   std::int64_t size() const override;
   std::shared_ptr<const comm::Communicator> communicator() const override { return system().mesh->communicator(); }
   std::vector<EntryRange> owned_ranges() const override { return system().owned_ranges(); }
+  std::span<const std::int32_t> constrained_entries() const override { return constraints_.entries; }
   std::int64_t num_unknowns() const override { return system().num_unknowns(); }
   std::shared_ptr<device::Device> device() const override { return built_->options.device; }
   void apply(const Vector& x, Vector& y) const override; ///< computes y = (P A P + I - P) x

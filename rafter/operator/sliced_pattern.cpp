@@ -27,16 +27,20 @@ struct LocalColumns {
 };
 
 /// Finds the columns of rows, one after the other, and where the unknowns of cells stand among them.
-class ColumnFinder {
+template <class Slot> class ColumnFinder {
 public:
   /// For rows begin .. end - 1 of the pattern. Columns come in ascending order, or else in that in which the cells of a
   /// row have them, which takes less time.
-  ColumnFinder(const CellUnknowns& unknowns, const std::vector<LocalColumns>& local_columns, SlicedPattern& pattern,
-               std::int32_t begin, std::int32_t end, bool is_ascending)
-      : unknowns_(unknowns), local_columns_(local_columns), incidences_(unknowns, begin, end), slots_(pattern.slots),
-        is_ascending_(is_ascending), marks_(static_cast<std::size_t>(pattern.num_rows), no_row),
+  ColumnFinder(const CellUnknowns& unknowns, const std::vector<LocalColumns>& local_columns, std::span<Slot> slots,
+               std::int32_t num_rows, std::int32_t begin, std::int32_t end, bool is_ascending)
+      : unknowns_(unknowns), local_columns_(local_columns), incidences_(unknowns, begin, end), slots_(slots),
+        is_ascending_(is_ascending), marks_(static_cast<std::size_t>(num_rows), no_row),
         common_length_(common_length(local_columns)),
         most_per_cell_(static_cast<std::size_t>(unknowns.most_per_cell())) {}
+
+  static constexpr Slot not_coupled = std::numeric_limits<Slot>::max();
+  /// False once a row had more columns than a slot counts.
+  bool has_counted_all() const { return has_counted_all_; }
 
   /// Appends the columns of a row and returns the number of the row itself among them.
   std::uint16_t append(std::int32_t row, std::vector<std::int32_t>& columns) {
@@ -60,7 +64,7 @@ private:
   /// A cell of a row.
   struct Cell {
     const std::int32_t* entries;       ///< shape (local group)
-    std::uint16_t* slots;              ///< of the pairs of the row with the cell's groups, shape (local group)
+    Slot* slots;                       ///< of the pairs of the row with the cell's groups, shape (local group)
     const LocalColumns* local_columns; ///< null: the cell is dense and of common_length_
     std::size_t local;                 ///< group of the row
   };
@@ -80,6 +84,7 @@ private:
       ranks_.resize(room);
     }
     const std::size_t num_columns = find<length>(row, places);
+    has_counted_all_ = has_counted_all_ && num_columns <= not_coupled;
     if (num_columns >= SlicedPattern::not_coupled)
       throw base::InputError(fmt::format("a matrix has at most {} columns in a row, this one would have {}: apply the "
                                          "operator without a matrix (another mapping than assembled)",
@@ -122,14 +127,14 @@ private:
     std::uint64_t count = 0;
     for_each_cell<length>(places, [&count, marked_row, found = found_.data(), marks = marks_.data()](const Cell& cell) {
       if (length == 0 && !cell.local_columns->is_dense)
-        std::fill_n(cell.slots, cell.local_columns->length, SlicedPattern::not_coupled);
+        std::fill_n(cell.slots, cell.local_columns->length, not_coupled);
       visit_columns<length>(cell, [&](std::size_t k) {
         const std::int32_t column = cell.entries[k];
         const std::uint64_t mark = marks[column], keep = (mark ^ marked_row) >> slot_bits == 0 ? ~std::uint64_t{0} : 0,
                             number = (mark & keep) | ((marked_row | count) & ~keep);
         marks[column] = number;
         found[count] = column;
-        cell.slots[k] = static_cast<std::uint16_t>(number);
+        cell.slots[k] = static_cast<Slot>(number);
         count += keep + 1;
       });
     });
@@ -146,8 +151,7 @@ private:
     for (std::size_t k = 0; k < num_columns; ++k) sorted_[ranks_[k]] = found_[k];
     std::ranges::copy(sorted_, found_.begin());
     for_each_cell<length>(places, [marks = marks_.data()](const Cell& cell) {
-      visit_columns<length>(cell,
-                            [&](std::size_t k) { cell.slots[k] = static_cast<std::uint16_t>(marks[cell.entries[k]]); });
+      visit_columns<length>(cell, [&](std::size_t k) { cell.slots[k] = static_cast<Slot>(marks[cell.entries[k]]); });
     });
   }
 
@@ -181,8 +185,8 @@ private:
   const CellUnknowns& unknowns_;
   const std::vector<LocalColumns>& local_columns_;
   Incidences incidences_;
-  std::span<std::uint16_t> slots_;
-  bool is_ascending_;
+  std::span<Slot> slots_;
+  bool is_ascending_, has_counted_all_ = true;
   /// The row where a column was met last, and in its lower slot_bits bits the number of the column among those of that
   /// row; shape (column).
   base::AlignedVector<std::uint64_t> marks_;
@@ -196,17 +200,20 @@ private:
 } // namespace
 
 /// Fills a pattern with the rows of a thread.
-class SlicedPattern::Builder {
+template <class Slot> class SlicedPattern::Builder {
 public:
-  Builder(SlicedPattern& pattern, std::int32_t begin, std::int32_t end) : to_(pattern), begin_(begin), end_(end) {}
+  Builder(SlicedPattern& pattern, std::span<Slot> slots, std::int32_t begin, std::int32_t end)
+      : to_(pattern), slots_(slots), begin_(begin), end_(end) {}
 
   /// Starts and places count from those of the first row on.
   void run(const CellUnknowns& unknowns, const std::vector<LocalColumns>& local_columns) {
     if (begin_ == end_) return;
-    ColumnFinder finder(unknowns, local_columns, to_, begin_, end_, to_.height == 1);
+    ColumnFinder<Slot> finder(unknowns, local_columns, slots_, to_.num_rows, begin_, end_, to_.height == 1);
     for (std::int32_t first = begin_, last = begin_; first < end_; first = last) {
       last = end_ - first > window ? first + window : end_;
       find_window(finder, first, last);
+      has_counted_all_ = finder.has_counted_all();
+      if (!has_counted_all_) return;
       order_window(first, last);
       for (std::int32_t slice = 0; slice < last - first; slice += to_.height)
         add_slice(first + slice, first + std::min(last - first, slice + to_.height));
@@ -214,6 +221,8 @@ public:
     }
   }
 
+  /// False where a row had more columns than a slot counts: the rows are not complete.
+  bool has_counted_all() const { return has_counted_all_; }
   std::int64_t num_columns() const { return start_; }
   std::int64_t num_blocks() const { return num_blocks_; }
 
@@ -239,7 +248,7 @@ private:
         static_cast<std::size_t>(room * static_cast<double>(columns_.size()) * (end_ - begin_) / (row - begin_)));
   }
 
-  void find_window(ColumnFinder& finder, std::int32_t first, std::int32_t last) {
+  void find_window(ColumnFinder<Slot>& finder, std::int32_t first, std::int32_t last) {
     found_.clear();
     starts_.assign(1, 0);
     for (std::int32_t row = first; row < last; ++row) {
@@ -292,7 +301,9 @@ private:
   }
 
   SlicedPattern& to_;
+  std::span<Slot> slots_;
   std::int32_t begin_, end_;
+  bool has_counted_all_ = true;
   std::int64_t start_ = 0, num_blocks_ = 0;
   base::AlignedVector<std::int32_t> columns_; ///< of the slices, as those of the pattern
   std::vector<std::int32_t> found_;           ///< columns of the rows of a window, one after the other
@@ -303,7 +314,16 @@ private:
 SlicedPattern::SlicedPattern(const CellUnknowns& unknowns, const Coupling& coupling, std::int64_t size,
                              int slice_height, device::Device& device)
     : block(unknowns.group_size), height(slice_height), num_rows(static_cast<std::int32_t>(size / block)),
-      first_places(static_cast<std::size_t>(num_rows)), diagonals(first_places.size()), slots(unknowns.num_pairs) {
+      first_places(static_cast<std::size_t>(num_rows)), diagonals(first_places.size()) {
+  if (build(unknowns, coupling, device, short_slots_)) return;
+  short_slots_ = {};
+  build(unknowns, coupling, device, slots_);
+}
+
+template <class Slot>
+bool SlicedPattern::build(const CellUnknowns& unknowns, const Coupling& coupling, device::Device& device,
+                          base::UninitialisedVector<Slot>& slots) {
+  slots.resize(unknowns.num_pairs);
   const std::int64_t num_slices = (num_rows + height - 1) / height;
   starts.assign(static_cast<std::size_t>(num_slices) + 1, 0);
   rows.resize(static_cast<std::size_t>(num_slices * height));
@@ -311,14 +331,15 @@ SlicedPattern::SlicedPattern(const CellUnknowns& unknowns, const Coupling& coupl
   for (std::size_t b = 0; b < unknowns.blocks.size(); ++b) local_columns.emplace_back(unknowns, coupling, b);
   auto ranges = thread_ranges((num_rows + window - 1) / window, device);
   for (auto& bound : ranges) bound = std::min(bound * window, std::int64_t{num_rows});
-  std::vector<Builder> builders;
+  std::vector<Builder<Slot>> builders;
   for (std::size_t r = 0; r + 1 < ranges.size(); ++r)
-    builders.emplace_back(*this, static_cast<std::int32_t>(ranges[r]), static_cast<std::int32_t>(ranges[r + 1]));
+    builders.emplace_back(*this, slots, static_cast<std::int32_t>(ranges[r]), static_cast<std::int32_t>(ranges[r + 1]));
   const auto for_each_builder = [&](const auto& body) {
     device.parallel_for(static_cast<std::int64_t>(builders.size()),
                         [&](std::int64_t b) { body(builders[static_cast<std::size_t>(b)]); });
   };
-  for_each_builder([&](Builder& builder) { builder.run(unknowns, local_columns); });
+  for_each_builder([&](Builder<Slot>& builder) { builder.run(unknowns, local_columns); });
+  if (!std::ranges::all_of(builders, &Builder<Slot>::has_counted_all)) return false;
   std::vector<std::int64_t> before{0}; // columns of the slices of each thread
   for (const auto& builder : builders) {
     before.push_back(before.back() + builder.num_columns());
@@ -326,11 +347,12 @@ SlicedPattern::SlicedPattern(const CellUnknowns& unknowns, const Coupling& coupl
   }
   if (builders.size() == 1) {
     columns = builders.front().take_columns();
-    return;
+    return true;
   }
   columns.resize(static_cast<std::size_t>(before.back() * height));
   for_each_builder(
-      [&](Builder& builder) { builder.place(before[static_cast<std::size_t>(&builder - builders.data())]); });
+      [&](Builder<Slot>& builder) { builder.place(before[static_cast<std::size_t>(&builder - builders.data())]); });
+  return true;
 }
 
 } // namespace rafter::op

@@ -28,10 +28,18 @@ struct SlicedPattern {
   /// Number of the block on the diagonal among those of its row, shape (row); not_coupled where there is none.
   std::vector<std::uint16_t> diagonals;
 
-  /// For each pair of groups of unknowns of a cell, numbered as in CellUnknowns: the number of the block column of the
-  /// second group among those of the row of the first one; not_coupled where they share no entry.
-  base::UninitialisedVector<std::uint16_t> slots;
   static constexpr std::uint16_t not_coupled = 0xffff;
+  /// Calls visit(slots), a pointer to the number that pair `first` of groups of unknowns of cells has, numbered as in
+  /// CellUnknowns, and to those of the pairs behind it: the number of the block column of the second group among those
+  /// of the row of the first one; the largest number of the type where they share no entry. Numbers have 8 bits where
+  /// that is enough for all rows, which is half of what a cell matrix takes while it is added, else 16.
+  template <class Visit> void with_slots(std::size_t first, const Visit& visit) const {
+    if (slots_.empty())
+      visit(short_slots_.data() + first);
+    else
+      visit(slots_.data() + first);
+  }
+  bool has_short_slots() const { return slots_.empty(); }
 
   std::int64_t num_slices() const { return static_cast<std::int64_t>(starts.size()) - 1; }
   /// Blocks with what fills rows up.
@@ -50,7 +58,14 @@ struct SlicedPattern {
   std::size_t column_stride() const { return static_cast<std::size_t>(height); }
 
 private:
-  class Builder;
+  template <class Slot> class Builder;
+  /// Finds rows and columns. Returns false where a row has more columns than a slot counts.
+  template <class Slot>
+  bool build(const CellUnknowns& unknowns, const Coupling& coupling, device::Device& device,
+             base::UninitialisedVector<Slot>& slots);
+
+  base::UninitialisedVector<std::uint8_t> short_slots_; ///< one of both is empty
+  base::UninitialisedVector<std::uint16_t> slots_;
 };
 
 } // namespace rafter::op

@@ -16,10 +16,8 @@ namespace {
 /// Returns |(x, A y) - (y, A x)| over |x| |A y| of random vectors x and y, which takes two products.
 double asymmetry(const op::LinearOperator& A) {
   const VectorOps ops(A);
-  Vector x(A.device(), static_cast<std::size_t>(A.size())), y(A.device(), x.size());
+  const Vector x = random_free_vector(A, 1), y = random_free_vector(A, 2);
   Vector Ax(A.device(), x.size()), Ay(A.device(), x.size());
-  ops.fill_random(1, x);
-  ops.fill_random(2, y);
   A.apply(x, Ax);
   A.apply(y, Ay);
   const double size = ops.norm(x) * ops.norm(Ay);

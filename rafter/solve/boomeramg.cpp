@@ -146,7 +146,7 @@ public:
     functions_.destroy(handle_);
     throw base::SolverError(
         "BoomerAMG: a coarse matrix has a negative eigenvalue, so that the operator is not positive definite: "
-        "use solver.method \"gmres\" or \"direct\"");
+        "use solver.method \"direct\", or another preconditioner");
   }
   ~Instance() {
     const std::lock_guard lock(hypre_mutex());

@@ -74,12 +74,21 @@ struct Lanczos {
   std::vector<double> diagonal, off_diagonal; ///< entries of the tridiagonal matrix
 
   Lanczos(const op::LinearOperator& operator_, const Vector& inverse)
-      : A(operator_), inverse_diagonal(inverse), ops(operator_), r(operator_.device(), inverse.size()),
-        z(operator_.device(), inverse.size()), p(operator_.device(), inverse.size()),
-        q(operator_.device(), inverse.size()) {}
+      : A(operator_), inverse_diagonal(inverse), ops(operator_), z(operator_.device(), inverse.size()),
+        p(operator_.device(), inverse.size()), q(operator_.device(), inverse.size()) {}
+
+  /// Gives z = D^-1 r the same share of energy at every free unknown, whatever the sizes of coefficients: rows of small
+  /// diagonals would outweigh all others in the estimate.
+  void start() {
+    r = random_free_vector(A, 0);
+    const auto entries = r.host_write();
+    const auto inverse = inverse_diagonal.host_read();
+    for (std::size_t i = 0; i < entries.size(); ++i)
+      entries[i] = inverse[i] == 0 ? 0 : entries[i] / std::sqrt(std::abs(inverse[i])); // 0: padding and ghosts
+  }
 
   void run(int iterations, const NullSpace& null_space, bool accepts_indefinite) {
-    ops.fill_random(0, r);
+    start();
     null_space.project(r);
     ops.multiply(inverse_diagonal, r, z);
     ops.copy(z, p);
@@ -116,8 +125,8 @@ struct Lanczos {
   void fail_unless_exhausted(double pq, double rz, double first) const {
     if (std::isfinite(pq) && !diagonal.empty() && pq >= -1e-10 * largest_entry() * std::max(rz, 1e-12 * first)) return;
     throw base::SolverError(
-        fmt::format("preconditioner chebyshev: p.Ap = {:.2e} for a direction p of the eigenvalue estimate; "
-                    "it needs a symmetric positive definite operator with finite coefficients",
+        fmt::format("p.Ap = {:.2e} for a direction p of the estimate of eigenvalues, which needs a symmetric positive "
+                    "definite operator with finite coefficients",
                     pq));
   }
 };

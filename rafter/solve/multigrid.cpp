@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <rafter/base/log.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/operator/sparse_matrix.hpp>
 #include <rafter/solve/algebraic_multigrid.hpp>
@@ -84,8 +85,8 @@ std::unique_ptr<const Preconditioner> choose_coarse_solver(const MultigridLevel&
   return make_factors(level);
 }
 
-std::unique_ptr<const Preconditioner> make_coarse_solver(const MultigridLevel& level,
-                                                         const MultigridParameters& parameters) {
+std::unique_ptr<const Preconditioner> make_any_coarse_solver(const MultigridLevel& level,
+                                                             const MultigridParameters& parameters) {
   return on_level(level, [&] {
     switch (parameters.coarse) {
     case CoarseSolver::automatic:
@@ -99,6 +100,27 @@ std::unique_ptr<const Preconditioner> make_coarse_solver(const MultigridLevel& l
     }
     throw base::InternalError("multigrid: a coarse solver without a name");
   });
+}
+
+std::unique_ptr<const Preconditioner> make_coarse_solver(const MultigridLevel& level,
+                                                         const MultigridParameters& parameters) {
+  try {
+    return make_any_coarse_solver(level, parameters);
+  } catch (const base::SolverError& error) {
+    if (parameters.coarse != CoarseSolver::amg && parameters.coarse != CoarseSolver::chebyshev) throw;
+    throw CoarseSolverError(fmt::format("{}: coarse = \"{}\" does not serve here; accepted for other operators than "
+                                        "positive definite ones are \"auto\" and \"direct\"",
+                                        error.what(), name(parameters.coarse)));
+  }
+}
+
+/// Warns of a tolerance that was meant for iterations.
+void warn_of_unused_tolerance(const Preconditioner& coarse, const MultigridParameters& parameters) {
+  if (parameters.coarse_rtol == 0 || parameters.coarse != CoarseSolver::automatic || coarse.factors() == nullptr)
+    return;
+  base::warn(
+      "multigrid: coarse_rtol is not used: coarse = \"auto\" takes factors of the coarsest level here, which has "
+      "few unknowns or is indefinite; coarse = \"amg\" iterates");
 }
 
 } // namespace
@@ -125,6 +147,7 @@ Multigrid::Multigrid(std::vector<MultigridLevel> levels, const MultigridParamete
   for (auto l = levels_.size(); l-- > 0;) follow(levels_[l]);
   cycle_ = make_multigrid_cycle(levels_, parameters_, coarse_);
   coarse_ = make_coarse_solver(levels_.front(), parameters_);
+  warn_of_unused_tolerance(*coarse_, parameters_);
 }
 
 Multigrid::~Multigrid() = default;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include <rafter/base/error.hpp>
 #include <rafter/operator/transfer.hpp>
 #include <rafter/solve/chebyshev.hpp>
 #include <rafter/solve/near_null_space.hpp>
@@ -43,6 +44,13 @@ enum class AmgInterpolation {
   rigid_modes ///< nodes are coarsened as wholes, and rotations are held, too
 };
 std::string_view name(AmgInterpolation interpolation); ///< "components" or "rigid-modes", as in the problem file
+
+/// The coarsest level has no such solver as was asked for by name, as a rule because its matrix is not positive
+/// definite.
+class CoarseSolverError final : public base::SolverError {
+public:
+  using base::SolverError::SolverError;
+};
 
 /// Parameters of BoomerAmg.
 struct BoomerAmgParameters {
@@ -126,7 +134,9 @@ class Multigrid final : public Preconditioner {
 public:
   /// Takes levels from coarse to fine, at least one. Throws InputError for parameters out of range and levels whose
   /// sizes do not fit their transfers, and the errors of Chebyshev, Factors and make_algebraic_multigrid() with
-  /// the name of the level. Values of the levels follow those of the finest one now.
+  /// the name of the level; CoarseSolverError for SolverErrors of CoarseSolver::amg and ::chebyshev. Values of the
+  /// levels follow those of the finest one now. The user is warned of a tolerance (MultigridParameters::coarse_rtol)
+  /// where CoarseSolver::automatic takes factors.
   Multigrid(std::vector<MultigridLevel> levels, const MultigridParameters& parameters = {});
   ~Multigrid() override;
 

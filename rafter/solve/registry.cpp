@@ -64,16 +64,25 @@ std::shared_ptr<const Preconditioner> make_chebyshev(const LinearOperator& A, co
 /// symmetric part, up to rounding: both have x.Ax in common. Coordinates far from the origin are a reason, and numbers
 /// beyond what floats hold.
 void require_same_energy(const LinearOperator& A, const LinearOperator& finest) {
+  constexpr double least = 0x1p-100; // corrections of residuals of size 1 are larger than its inverse
   const VectorOps ops(A);
-  Vector x(A.device(), static_cast<std::size_t>(A.size())), Ax(A.device(), x.size()), rounded(A.device(), x.size());
-  ops.fill_random(0, x);
+  const Vector x = random_free_vector(A, 0);
+  Vector Ax(A.device(), x.size()), rounded(A.device(), x.size());
   A.apply(x, Ax);
   finest.apply(x, rounded);
-  const double size = ops.norm(x) * ops.norm(Ax), error = std::abs(ops.dot(x, rounded) - ops.dot(x, Ax)) / size;
-  if (error <= op::max_precision_error || !std::isfinite(size)) return; // the coefficients themselves are not finite
-  throw base::InputError(fmt::format("preconditioner multigrid: in single precision the operator differs by {:.2g} of "
-                                     "its size, accepted is {:.2g}; use precision = \"double\"",
-                                     error, op::max_precision_error));
+  const double x_norm = ops.norm(x), Ax_norm = ops.norm(Ax), size = x_norm * Ax_norm;
+  if (size == 0 || !std::isfinite(size)) return; // nothing is free, or the coefficients themselves are not finite
+  const double error = std::abs(ops.dot(x, rounded) - ops.dot(x, Ax)) / size, scale = Ax_norm / x_norm;
+  const bool has_range = scale >= least && std::isfinite(error);
+  if (has_range && error <= op::max_precision_error) return;
+  const auto found =
+      has_range
+          ? fmt::format("differs by {:.2g} of its size, accepted is {:.2g}", error, op::max_precision_error)
+          : fmt::format("and its inverse leave the range of floats, 1.2e-38 to 3.4e38: |A x| / |x| = {:.1e} for a "
+                        "random x",
+                        scale);
+  throw base::InputError(
+      fmt::format("preconditioner multigrid: in single precision the operator {}; use precision = \"double\"", found));
 }
 
 std::shared_ptr<const Preconditioner> make_multigrid(const LinearOperator& A, const SolverOptions& options) {

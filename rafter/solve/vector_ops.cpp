@@ -93,4 +93,12 @@ std::int64_t VectorOps::first_non_finite(const Vector& x) const {
   return -1;
 }
 
+Vector random_free_vector(const op::LinearOperator& A, std::uint32_t stream) {
+  Vector result(A.device(), static_cast<std::size_t>(A.size()));
+  VectorOps(A).fill_random(stream, result);
+  const auto entries = result.host_write();
+  for (const auto entry : A.constrained_entries()) entries[static_cast<std::size_t>(entry)] = 0;
+  return result;
+}
+
 } // namespace rafter::solvers

@@ -65,4 +65,8 @@ private:
   op::VectorRunner runner_;
 };
 
+/// Returns VectorOps::fill_random() of an operator's vectors with 0 at constrained unknowns, whose rows and columns of
+/// the identity say nothing of the operator.
+Vector random_free_vector(const op::LinearOperator& A, std::uint32_t stream);
+
 } // namespace rafter::solvers

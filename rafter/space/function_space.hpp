@@ -81,16 +81,16 @@ struct BlockDofs {
   /// Offsets into layout.permutations, shape (batch, run, lane); empty where runs have one dof each.
   base::RawVector<std::int32_t> run_permutations;
   /// First entry of the interior run, shape (batch).
-  std::vector<std::int32_t> interior_starts;
+  base::AlignedVector<std::int32_t> interior_starts;
   /// Number of the batch's pattern, from 1, where all lanes are active and see the entities of each run in the same
   /// orientation, so that its runs are gathered whole; 0 where lanes differ or the block has too many patterns. Shape
   /// (batch).
-  std::vector<std::int32_t> pattern_numbers;
+  base::AlignedVector<std::int32_t> pattern_numbers;
   /// Offsets into layout.arrangements, shape (pattern, run).
   std::vector<std::int32_t> patterns;
   /// The entries first .. last - 1 of the local vector that this batch touches first, shape (batch, 2); the interior
   /// run is the last part of the range.
-  std::vector<std::int32_t> first_touch;
+  base::AlignedVector<std::int32_t> first_touch;
   /// First entry of each run of a patch, shape (batch, run, patch); 0 in batches without patches.
   base::AlignedVector<std::int32_t> patch_starts;
   /// Number of the pattern of a batch of patches, from 1, shape (batch); 0: it is gathered cell by cell. Offsets of the

@@ -16,15 +16,6 @@ IndexTables::Integers to_array(const std::shared_ptr<device::Device>& device, co
   return {device, base::AlignedVector<std::int32_t>(source.begin(), source.end())};
 }
 
-/// The range of entries that a batch touches first and adds to later, shape (batch, 2). The interior run is left out,
-/// because kernels store it.
-base::AlignedVector<std::int32_t> shared_first_touch(const BlockDofs& dofs) {
-  base::AlignedVector<std::int32_t> result(dofs.first_touch.begin(), dofs.first_touch.end());
-  if (!dofs.layout.interior_dofs.empty())
-    for (std::size_t b = 0; b < dofs.interior_starts.size(); ++b) result[2 * b + 1] = dofs.interior_starts[b];
-  return result;
-}
-
 /// Writes the entries of the shared dofs of a batch, shape (dof, lane), and returns the place behind them.
 std::int32_t* write_entries(const BlockDofs& dofs, int components, std::size_t batch, std::int32_t* to) {
   const auto& layout = dofs.layout;
@@ -65,12 +56,24 @@ SharedTable::SharedTable(device::Device& device, std::span<const std::int32_t> v
 IndexTables::IndexTables(std::shared_ptr<const BlockDofs> dofs, int components,
                          const std::shared_ptr<device::Device>& device)
     : run_starts(*device, dofs->run_starts), run_permutations(*device, dofs->run_permutations),
-      permutations(to_array(device, dofs->layout.permutations)),
-      interior_starts(to_array(device, dofs->interior_starts)), first_touch(device, shared_first_touch(*dofs)),
-      patch_starts(*device, dofs->patch_starts), patch_numbers(to_array(device, dofs->patch_numbers)),
-      patch_patterns(to_array(device, dofs->patch_patterns)), pattern_numbers(to_array(device, dofs->pattern_numbers)),
+      permutations(to_array(device, dofs->layout.permutations)), interior_starts(*device, dofs->interior_starts),
+      patch_starts(*device, dofs->patch_starts), pattern_numbers(*device, dofs->pattern_numbers),
+      patch_numbers(to_array(device, dofs->patch_numbers)), patch_patterns(to_array(device, dofs->patch_patterns)),
       patterns(to_array(device, dofs->patterns)), dofs_(std::move(dofs)), components_(components), device_(device) {
+  set_first_touch(*device);
   bring_to_device();
+}
+
+/// Leaves the interior run of a batch out of what it touches first, because kernels store it.
+void IndexTables::set_first_touch(device::Device& device) {
+  touched = dofs_->first_touch;
+  if (!dofs_->layout.interior_dofs.empty()) {
+    own_first_touch_ = dofs_->first_touch;
+    for (std::size_t b = 0; b < dofs_->interior_starts.size(); ++b)
+      own_first_touch_[2 * b + 1] = dofs_->interior_starts[b];
+    touched = own_first_touch_;
+  }
+  first_touch = SharedTable(device, touched);
 }
 
 IndexTables::IndexTables(std::shared_ptr<const ListDofs> dofs, const std::shared_ptr<device::Device>& device)
@@ -81,9 +84,7 @@ IndexTables::IndexTables(std::shared_ptr<const ListDofs> dofs, const std::shared
 }
 
 void IndexTables::bring_to_device() const {
-  for (const auto* table :
-       {&permutations, &interior_starts, &first_touch, &patch_numbers, &patch_patterns, &pattern_numbers, &patterns})
-    (void)table->device_read();
+  for (const auto* table : {&permutations, &patch_numbers, &patch_patterns, &patterns}) (void)table->device_read();
 }
 
 const IndexTables::Integers& IndexTables::dof_entries() const {

@@ -60,12 +60,14 @@ struct IndexTables {
   void add_to(device::BufferRegistry& registry, int index, const Reads& reads) const;
 
   SharedTable run_starts, run_permutations;
-  Integers permutations, interior_starts;
+  Integers permutations;
+  SharedTable interior_starts;
   SharedTable list_interior_starts, interior_strides; ///< of lists of cells
   /// Entries that a batch is the first to touch, without its interior run: kernels add to them later. Shape (batch, 2).
-  Integers first_touch;
-  SharedTable patch_starts;
-  Integers patch_numbers, patch_patterns, pattern_numbers, patterns;
+  SharedTable first_touch;
+  std::span<const std::int32_t> touched; ///< the values of first_touch
+  SharedTable patch_starts, pattern_numbers;
+  Integers patch_numbers, patch_patterns, patterns;
 
   /// Entry of the first component of every dof that cells share, shape (batch, dof as in ElementLayout::run_dofs,
   /// lane); padded lanes repeat the last active one. Made on first use, since only some plans read this table, which is
@@ -82,6 +84,7 @@ struct IndexTables {
   const UnpatternedBatches& unpatterned() const;
 
 private:
+  void set_first_touch(device::Device& device);
   /// Is called before others share the tables, because their threads must only read.
   void bring_to_device() const;
 
@@ -89,6 +92,7 @@ private:
   std::shared_ptr<const ListDofs> list_;
   int components_ = 1;
   std::shared_ptr<device::Device> device_;
+  base::AlignedVector<std::int32_t> own_first_touch_; ///< where there are interiors
   mutable std::once_flag has_entries_, has_unpatterned_;
   mutable Integers dof_entries_;
   mutable UnpatternedBatches unpatterned_;

@@ -38,7 +38,7 @@ ListDofs with_runs(const ListDofs& list, const std::vector<bool>& is_kept) {
   if (is_kept.size() != num_runs) throw base::InternalError("runs of another layout are to be kept");
   ListDofs result{.group = list.group,
                   .cells_per_batch = list.cells_per_batch,
-                  .cells = list.cells,
+                  .cells = {},
                   .layout = with_runs(list.layout, is_kept),
                   .interior_starts = list.interior_starts,
                   .interior_strides = list.interior_strides};

@@ -97,13 +97,8 @@ private:
   void add_group(const mesh::CellGroup& group) {
     auto found = std::ranges::find(refined_.groups, group.shape, &mesh::CellGroup::shape);
     if (found == refined_.groups.end())
-      found = refined_.groups.insert(found, {.shape = group.shape,
-                                             .degree = 1,
-                                             .vertices = {},
-                                             .own_nodes = {},
-                                             .tags = {},
-                                             .parents = {},
-                                             .parent_groups = {}});
+      found = refined_.groups.insert(
+          found, {.shape = group.shape, .degree = 1, .vertices = {}, .own_nodes = {}, .tags = {}, .parents = {}});
     auto element = space_.element(group.shape);
     auto corners = corner_dofs(*element);
     const auto num_children = static_cast<int>(corners.size()) / element::num_vertices(group.shape);
@@ -112,8 +107,7 @@ private:
       groups_.back().places.push_back({.group = static_cast<int>(found - refined_.groups.begin()),
                                        .stride = num_children,
                                        .start = found->num_cells() + child});
-    for (const auto tag : group.tags)
-      found->tags.insert(found->tags.end(), static_cast<std::size_t>(num_children), tag);
+    for (const auto tag : group.tags) found->tags.append(static_cast<std::size_t>(num_children), tag);
   }
 
   void require_fit() const {

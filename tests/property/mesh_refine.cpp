@@ -19,7 +19,10 @@ std::vector<std::vector<double>> volumes_by_parent(const mesh::Mesh& coarse, con
   for (const auto& group : coarse.groups) sums.emplace_back(group.tags.size(), 0.0);
   for (const auto& group : fine.groups) {
     const auto v = mesh_laws::volumes(fine, group).cells;
-    for (std::size_t c = 0; c < v.size(); ++c) sums[group.parent_groups[c]][group.parents[c]] += v[c];
+    for (std::size_t c = 0; c < v.size(); ++c) {
+      const auto parent = group.parents.of(static_cast<std::int32_t>(c));
+      sums[parent.group][parent.cell] += v[c];
+    }
   }
   return sums;
 }
@@ -96,8 +99,9 @@ TEST_P(EveryRefinement, children_lie_inside_their_parent_twice_refined_too) {
     const auto fine = box.refined(times);
     for (const auto& group : fine.groups)
       for (std::int32_t c = 0; c < group.num_cells(); ++c) {
-        const auto& parent = box.groups[group.parent_groups[c]];
-        const auto xi = pulled_back(box, parent, group.parents[c], centroid(fine, group, c));
+        const auto in = group.parents.of(c);
+        const auto& parent = box.groups[in.group];
+        const auto xi = pulled_back(box, parent, in.cell, centroid(fine, group, c));
         EXPECT_TRUE(is_inside(parent.shape, xi)) << element::name(group.shape) << " " << c;
       }
   }
@@ -106,9 +110,9 @@ TEST_P(EveryRefinement, children_lie_inside_their_parent_twice_refined_too) {
 TEST_P(EveryRefinement, children_of_a_parent_are_consecutive) {
   const auto fine = mesh_laws::make_case(GetParam(), 1).refined();
   for (const auto& group : fine.groups) {
-    std::map<std::pair<int, std::int32_t>, std::pair<std::int32_t, std::int32_t>> first_and_count;
+    std::map<mesh::Parents::Cell, std::pair<std::int32_t, std::int32_t>> first_and_count;
     for (std::int32_t c = 0; c < group.num_cells(); ++c) {
-      auto [entry, is_new] = first_and_count.try_emplace({group.parent_groups[c], group.parents[c]}, c, 0);
+      auto [entry, is_new] = first_and_count.try_emplace(group.parents.of(c), c, 0);
       EXPECT_EQ(c, entry->second.first + entry->second.second++);
     }
   }
@@ -159,13 +163,14 @@ TEST_P(EveryRefinement, map_of_a_child_is_the_map_of_its_parent) {
       const auto num_children = static_cast<std::int32_t>(std::count_if(
           children.begin(), children.end(), [&](const mesh::Child& child) { return child.shape == group.shape; }));
       for (std::int32_t c = 0; c < group.num_cells(); ++c) {
-        const auto& parent = box.groups[group.parent_groups[c]];
+        const auto in = group.parents.of(c);
+        const auto& parent = box.groups[in.group];
         const auto& split = mesh::subdivision(parent.shape);
         const auto in_parent = mesh::map_to_parent(parent.shape, split, split.children[c % num_children], points);
         const auto parent_table = mesh::geometry_element(parent)->tabulate(in_parent);
         for (int q = 0; q < table.num_points; ++q) {
           const auto a = mesh_laws::mapped(fine, group, c, table, q).x;
-          const auto b = mesh_laws::mapped(box, parent, group.parents[c], parent_table, q).x;
+          const auto b = mesh_laws::mapped(box, parent, in.cell, parent_table, q).x;
           for (int d = 0; d < 3; ++d) EXPECT_NEAR(a[d], b[d], 1e-13);
         }
       }

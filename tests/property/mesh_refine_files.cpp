@@ -63,6 +63,9 @@ TEST_P(EveryFile, refinement_of_an_affine_cell_is_affine) {
   // room.
   for (const auto& block : mesh::make_cell_batches(fine, {.affine_tolerance = 1e-11}).blocks) {
     const auto& group = fine.groups[block.group];
-    for (const auto cell : block.cells) EXPECT_LE(block.map, kinds[group.parent_groups[cell]][group.parents[cell]]);
+    for (const auto cell : block.cells) {
+      const auto parent = group.parents.of(cell);
+      EXPECT_LE(block.map, kinds[parent.group][parent.cell]);
+    }
   }
 }

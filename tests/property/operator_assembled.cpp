@@ -3,6 +3,8 @@
 // and conditions.
 #include <gtest/gtest.h>
 
+#include <numbers>
+
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/form/lowering.hpp>
@@ -201,6 +203,43 @@ TEST_P(Assembled, EntriesAreCountedBeforeTheyAreFound) {
       EXPECT_EQ(op::count_entries(system, coupling), static_cast<double>(pattern.num_blocks)) << degree << " " << text;
       EXPECT_GT(op::count_cell_entries(system, coupling), op::count_entries(system, coupling));
     }
+  }
+}
+
+/// Triangles around one vertex, which shares an entry with all others.
+mesh::Mesh fan(int num_triangles) {
+  mesh::Mesh mesh;
+  mesh.tdim = mesh.gdim = 2;
+  mesh.num_vertices = num_triangles + 1;
+  mesh.points = {0, 0};
+  auto& group = mesh.groups.emplace_back();
+  group.shape = element::Shape::triangle;
+  for (int i = 0; i < num_triangles; ++i) {
+    const double angle = 2 * std::numbers::pi * i / num_triangles;
+    mesh.points.insert(mesh.points.end(), {std::cos(angle), std::sin(angle)});
+    group.vertices.insert(group.vertices.end(), {0, 1 + i, 1 + (i + 1) % num_triangles});
+    group.tags.push_back(1);
+  }
+  return mesh;
+}
+
+/// The numbers of columns take a byte each while a matrix is added, unless a row has more than 255.
+TEST(AssembledMatrix, CountsColumnsInBytesWhereThatIsEnough) {
+  InterpreterDevice host;
+  for (const int num_columns : {5, 255, 256, 300}) {
+    Problem problem(fan(num_columns - 1), 1);
+    const auto system = problem.system();
+    const std::string text = "(inner(grad(u), grad(v)) + u.dx(0)*v + 3*u*v)*dx";
+    const op::Coupling coupling(*in_text(problem, text), system);
+    const op::CellUnknowns unknowns(system, host, coupling.block_size());
+    for (const int height : {1, 8}) {
+      const op::SlicedPattern pattern(unknowns, coupling, system.size(), height, host);
+      EXPECT_EQ(pattern.has_short_slots(), num_columns <= 255) << num_columns;
+      EXPECT_EQ(op::count_entries(system, coupling), static_cast<double>(pattern.num_blocks)) << num_columns;
+    }
+    auto options = interpreted();
+    options.plan = assembled;
+    expect_equal({problem, text, options}, rounding(1));
   }
 }
 

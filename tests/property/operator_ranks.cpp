@@ -22,7 +22,7 @@ mesh::Mesh with_two_materials(mesh::Mesh mesh) {
     if (group.tags.empty()) continue;
     const std::size_t nodes = group.nodes().size() / group.tags.size();
     for (std::size_t cell = 0; cell < group.tags.size(); ++cell)
-      if (mesh.points[static_cast<std::size_t>(group.nodes()[cell * nodes]) * dim] > 0.5) group.tags[cell] = 2;
+      if (mesh.points[static_cast<std::size_t>(group.nodes()[cell * nodes]) * dim] > 0.5) group.tags.set(cell, 2);
   }
   return mesh;
 }

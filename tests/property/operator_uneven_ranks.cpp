@@ -91,7 +91,7 @@ TEST(UnevenRanks, JudgePrecisionTogetherWhereAProcessHasNoKernels) {
 /// The row with tag 2 on the cells of its last quarter, which the last of 3 processes has.
 mesh::Mesh tagged_row() {
   auto row = box("interval", num_cells);
-  for (int cell = 9; cell < num_cells; ++cell) row.groups[0].tags[static_cast<std::size_t>(cell)] = 2;
+  for (int cell = 9; cell < num_cells; ++cell) row.groups[0].tags.set(static_cast<std::size_t>(cell), 2);
   return row;
 }
 

@@ -132,6 +132,18 @@ TEST(Chebyshev, EstimateBracketsTheSpectrumFromInside) {
   EXPECT_GE(estimate.smallest, smallest * (1 - 1e-12));
 }
 
+TEST(Chebyshev, EstimateSeesEveryUnknownWhateverTheSizesOfDiagonals) {
+  constexpr std::size_t half = 20;
+  // Two chains that nothing couples: (2, -0.2) of size 1, and the Laplacian, which has the largest eigenvalue, of 1e25.
+  const DenseMatrix A(2 * half, [](std::size_t i, std::size_t j) {
+    if (i == j) return i < half ? 2.0 : 2e25;
+    const bool are_neighbours = std::max(i, j) - std::min(i, j) == 1 && i / half == j / half;
+    return !are_neighbours ? 0.0 : i < half ? -0.2 : -1e25;
+  });
+  const double largest = 1 + std::cos(M_PI / (half + 1));
+  EXPECT_NEAR(solvers::estimate_eigenvalues(A, solvers::inverse_diagonal(A), 20).largest, largest, 0.01 * largest);
+}
+
 TEST(Chebyshev, EstimateIsExactAfterAsManyStepsAsUnknowns) {
   // The eigenvalues are 0.75 and 1.5.
   const DenseMatrix A(3, [](std::size_t i, std::size_t j) { return i == j ? 1.0 : 0.25; });

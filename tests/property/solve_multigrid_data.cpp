@@ -284,7 +284,7 @@ TEST(StepsInTimeWithMultigrid, HaveTheStatesOfDirectSolves) {
     const auto k = 1 + sin(t) * x[0] + (is_nonlinear ? inner(grad(u), grad(u)) : Expr(0.0));
     const auto F = (dt(u) * v + k * inner(grad(u), grad(v)) - exp(-t) * x[1] * v) * dx;
     TimeOptions options{.end = 0.35, .step = 0.1, .theta = 0.5}; // the last step is shorter
-    options.solvers.solver.control.rtol = options.solvers.newton.rtol = 1e-10;
+    options.solvers.solver.control.rtol = options.solvers.newton.rtol = 1e-11;
     options.discretisation = planned({.threads = 1});
     options.discretisation.dirichlet = {V.fixed({1, 2, 3, 4}, cos(t) * x[0])};
     options.solvers.solver.method = "direct";

@@ -101,6 +101,42 @@ class Multigrid(command_test.CommandTest):
         with open(self.path("report.json"), encoding="utf-8") as file:
             return json.load(file), result.stderr + result.stdout
 
+    def test_iterations_do_not_depend_on_the_size_of_the_operator(self):
+        for keys in ("", "multigrid.coarse='chebyshev'", "multigrid.coarse='amg'", "preconditioner='amg'", "preconditioner='chebyshev'"):
+            arguments = ["--set", "solver.method='cg'"] + (["--set", f"solver.{keys}"] if keys else [])
+            iterations = {size: self.bench("poisson.toml", "--set", f"forms.a='{size}*inner(grad(u), grad(v))*dx'", *arguments)[0]["iterations"]
+                          for size in ("1.0", "1e-100", "1e25", "1e100")}
+            self.assertEqual(set(iterations.values()), {iterations["1.0"]}, (keys, iterations))
+
+    def test_operators_that_floats_do_not_hold_are_refused_in_single_precision(self):
+        path = os.path.join(command_test.SOURCE, "bench", "multigrid", "poisson.toml")
+        for size in ("1e50", "1e-36", "1e-50"):
+            result = self.run_rafter("solve", path, "--set", f"forms.a='{size}*inner(grad(u), grad(v))*dx'", "--set", "solver.multigrid.precision=single")
+            self.assert_refused(result, "poisson.toml:12:", "solver.preconditioner", "leave the range of floats", 'precision = "double"')
+
+    def test_indefinite_forms_are_refused_with_the_key_where_they_are_not_served(self):
+        path = os.path.join(command_test.SOURCE, "bench", "multigrid", "helmholtz.toml")
+        for key, value in (("multigrid.coarse", "chebyshev"), ("method", "cg"), ("method", "minres")):
+            result = self.run_rafter("solve", path, "--set", "coefficients.k=20", "--set", f"solver.{key}={value}")
+            self.assert_refused(result, f"--set solver.{key}={value}: solver.{key}: ", "definite")
+            self.assertNotIn("preconditioner chebyshev", result.stderr)
+
+    def test_boomeramg_on_the_coarsest_level_refuses_an_indefinite_form(self):
+        self.require_hypre()
+        path = os.path.join(command_test.SOURCE, "bench", "multigrid", "helmholtz.toml")
+        result = self.run_rafter("solve", path, "--set", "coefficients.k=20", "--set", "solver.multigrid.coarse=amg", "--set", "solver.multigrid.amg=boomeramg")
+        self.assert_refused(result, "solver.multigrid.coarse: ", 'coarse = "amg" does not serve', '"direct"')
+
+    def test_steps_that_lead_nowhere_are_refused_with_their_key(self):
+        for steps in ('["lor", "p"]', '["h", "h", "h", "h", "h", "h"]'):
+            result = self.run_rafter("solve", self.write(BOX), "--set", f"solver.multigrid.coarsening={steps}")
+            self.assert_refused(result, f"--set solver.multigrid.coarsening={steps}: solver.multigrid.coarsening: ", "step")
+
+    def test_one_number_of_smoothing_steps_is_for_both_sides(self):
+        for key in ("pre", "post"):
+            report, _ = self.solved(self.write(BOX + f"multigrid.{key} = 2\n"))
+            self.assertIn("2 steps before and after", report["preconditioner"])
+
     def test_convection_takes_as_many_iterations_on_finer_meshes(self):
         for method, most in (("gmres", 12), ("bicgstab", 8)):
             for cells in (16, 32, 64):
@@ -138,6 +174,11 @@ class Multigrid(command_test.CommandTest):
         self.assertEqual(warnings(amg + single), {"solver.multigrid.precision"})
         block = BOX.replace('"multigrid"', '"block"\nblocks.u = "multigrid"')
         self.assertEqual(warnings(block + table), {"solver.multigrid.start"})
+        for steps in ("h", "lor"):
+            self.assertEqual(warnings(BOX + f"multigrid = {{ coarsening = '{steps}', degrees = [1] }}\n"), {"solver.multigrid.degrees", "solver.multigrid.coarsening"})
+        self.assertEqual(warnings(amg + "multigrid = { amg = 'boomeramg', smoother_degree = 3, pre = 2 }\n"),
+                         {"solver.multigrid.smoother_degree", "solver.multigrid.pre", "solver.multigrid.amg"})
+        self.assertIn("coarse_rtol is not used", self.run_rafter("solve", self.write(BOX + "multigrid = { coarse_rtol = 0.01 }\n")).stderr)
         self.assertEqual(warnings(block.replace('u = "multigrid"', 'u = "jacobi"') + table), {"solver.multigrid"})
 
     def test_the_coarsest_level_takes_a_tolerance(self):

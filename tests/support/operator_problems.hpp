@@ -164,7 +164,7 @@ inline mesh::Mesh two_material_box(const std::string& shape, int geometry_degree
       double sum = 0;
       for (std::size_t i = 0; i < nodes; ++i)
         sum += mesh.points[static_cast<std::size_t>(group.nodes()[cell * nodes + i]) * dim];
-      if (sum > 0.5 * static_cast<double>(nodes)) group.tags[cell] = 2;
+      if (sum > 0.5 * static_cast<double>(nodes)) group.tags.set(cell, 2);
     }
   }
   return mesh;

@@ -55,7 +55,7 @@ mesh::Mesh two_materials(const std::string& shape, std::vector<int> cells) {
       double x = 0;
       for (std::size_t i = 0; i < n; ++i)
         x += mesh.points[static_cast<std::size_t>(group.nodes()[cell * n + i]) * static_cast<std::size_t>(mesh.gdim)];
-      group.tags[cell] = x < 0.5 * static_cast<double>(n) ? 1 : 2;
+      group.tags.set(cell, x < 0.5 * static_cast<double>(n) ? 1 : 2);
     }
   return mesh;
 }

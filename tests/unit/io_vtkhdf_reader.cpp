@@ -165,7 +165,7 @@ TEST(VtkHdfReaderOfPyramids, GivesLinearFunctionsAndValuesAtPoints) {
 TEST(VtkHdfReaderOfFiles, TakesPointsThatCellsOfSeveralTagsHaveApart) {
   auto mesh = box("quadrilateral");
   for (std::size_t cell = 0; cell < mesh.groups[0].tags.size(); ++cell)
-    mesh.groups[0].tags[cell] = static_cast<std::int32_t>(cell % 2);
+    mesh.groups[0].tags.set(cell, static_cast<std::int32_t>(cell % 2));
   const Written written(std::move(mesh), 2, 0, polynomial(2));
   const auto path = std::filesystem::temp_directory_path() / ("rafter_tags_" + std::to_string(::getpid()) + ".vtkhdf");
   const std::vector<io::OutputField> fields{{"w", written.space, written.values}};

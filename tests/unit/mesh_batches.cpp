@@ -110,7 +110,7 @@ TEST(cell_batches, hold_the_children_of_one_parent) {
     for (std::size_t i = 0; i < block.cells.size(); ++i) {
       // Refinement numbers the children of a cell consecutively.
       EXPECT_EQ(block.cells[i] / 8, block.cells[i / 8 * 8] / 8) << shape;
-      EXPECT_EQ(group.parents[block.cells[i]], group.parents[block.cells[i / 8 * 8]]) << shape;
+      EXPECT_EQ(group.parents.of(block.cells[i]), group.parents.of(block.cells[i / 8 * 8])) << shape;
     }
   }
 }

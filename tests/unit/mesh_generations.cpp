@@ -87,8 +87,8 @@ TEST(generations, give_every_cell_of_the_fine_mesh_to_one_parent) {
           const auto& children = fine.groups[static_cast<std::size_t>(place.group)];
           const auto cell = static_cast<std::size_t>(place.cell(parent));
           EXPECT_EQ(children.shape, division.children[k].shape);
-          EXPECT_EQ(children.parents[cell], parent);
-          EXPECT_EQ(children.parent_groups[cell], static_cast<std::int8_t>(g));
+          const mesh::Parents::Cell expected{static_cast<std::int32_t>(g), parent};
+          EXPECT_EQ(children.parents.of(place.cell(parent)), expected);
           ++seen[static_cast<std::size_t>(place.group)][cell];
         }
       }

@@ -147,7 +147,7 @@ TEST_F(WriteGmsh, Version2ListsTagsWithEachElement) {
   auto mesh = mesh::make_box({.cells = {1, 1}, .size = {2, 1}, .shape = "quadrilateral"});
   mesh.tag_names = {{"left", {1, 1}}};
   std::erase_if(mesh.tagged_facets, [](const auto& facet) { return facet.tag != 1; });
-  mesh.groups[0].tags[0] = 0;
+  mesh.groups[0].tags.set(0, 0);
   mesh::write_mesh(mesh, path("a.msh"), {.name = "msh22"});
   std::ifstream file(path("a.msh"));
   const std::string text(std::istreambuf_iterator<char>(file), {});

@@ -218,7 +218,7 @@ TEST(refined, cell_tags_and_interior_facet_tags_are_inherited) {
   box.tagged_facets.push_back({{1, 4, 10, 7}, 42});
   const auto fine = box.refined(2);
   for (std::int32_t c = 0; c < fine.num_cells(); ++c)
-    EXPECT_EQ(fine.groups[0].tags[c], fine.groups[0].parents[c] == 0 ? 7 : 9);
+    EXPECT_EQ(fine.groups[0].tags[c], fine.groups[0].parents.of(c).cell == 0 ? 7 : 9);
   int count = 0;
   for (const auto& facet : fine.tagged_facets) {
     if (facet.tag != 42) continue;
@@ -279,8 +279,9 @@ TEST(refined, along_some_axes_bent_cells_stay_as_they_are) {
   EXPECT_NEAR(mesh_laws::volume(*generations.finest()), volume, 1e-12);
   EXPECT_GT(mesh_laws::smallest_det_j(*generations.finest()), 0);
   EXPECT_EQ(generations.finest()->num_cells(), 8 * generations.meshes[0]->num_cells());
-  for (const auto parent : generations.finest()->groups[0].parents)
-    EXPECT_LT(parent, generations.meshes[0]->num_cells());
+  const auto& children = generations.finest()->groups[0];
+  for (std::int32_t child = 0; child < children.num_cells(); ++child)
+    EXPECT_LT(children.parents.of(child).cell, generations.meshes[0]->num_cells());
 }
 
 TEST(refined, along_some_axes_refuses_what_does_not_fit) {

@@ -51,6 +51,27 @@ TEST(NearNullSpace, OfTangentsAndStepsHoldsRotations) {
   EXPECT_LT(1.5 * beam.step_iterations({}), beam.step_iterations(beam.constants()));
 }
 
+/// Parameters reach algebraic multigrid of the whole operator and of a block.
+TEST(AlgebraicMultigridChoice, TakesParametersOfSmoothers) {
+  const FunctionSpace V(make_box({.cells = {24, 24}, .shape = "triangle"}), {.degree = 2, .name = "u"});
+  const auto [u, v] = arguments(V);
+  const Operator A((inner(grad(u), grad(v)) + u * v) * dx, rafter::test::planned({.threads = 1}));
+  Vector b = A.make_vector();
+  solvers::VectorOps(A).fill_random(0, b);
+  MultigridParameters smoother_of_degree_6;
+  smoother_of_degree_6.smoother.degree = 6;
+  const auto iterations = [&](const PreconditionerChoice& choice) {
+    const auto result = solve(A, b, {.preconditioner = choice});
+    EXPECT_TRUE(result.is_converged()) << result.info.message;
+    return result.info.iterations;
+  };
+  const auto usual = iterations("amg"), smoother = iterations(amg(smoother_of_degree_6));
+  EXPECT_LT(smoother, usual);
+  EXPECT_EQ(iterations(amg({})), usual);
+  EXPECT_EQ(iterations(block({{"u", "amg"}})), usual);
+  EXPECT_EQ(iterations(block({{"u", amg(smoother_of_degree_6)}})), smoother);
+}
+
 /// Blocks of another form than the operator's may have known fields that the operator does not have.
 TEST(Blocks, OfAnotherFormTakeTheirOwnKnownFields) {
   const FunctionSpace V(make_box({.cells = {6, 6}, .shape = "triangle"}), {.degree = 2, .name = "u"});
