@@ -227,6 +227,9 @@ int run_elasticity_kernel(std::span<const std::string> arguments) {
   if (choices.common.mesh != nullptr) choices.geometries = {choices.common.mesh->name};
   const auto device =
       device::make_device(choices.common.device, choices.common.threads); // a wrong one is refused at once
+  std::vector<PlannedRow> rows;
+  for (const auto& step : steps()) rows.push_back({step.name, {step.plan, step.stress_plan}});
+  keep_rows_of_device("elasticity-kernel", "--steps", given, rows, *device, choices.steps);
   Report report(layout(choices.common.mesh != nullptr), choices.common, arguments);
   for (const auto& geometry : choices.geometries)
     for (const int degree : choices.common.degrees)

@@ -231,6 +231,9 @@ int run_elasticity_solve(std::span<const std::string> arguments) {
   require_sizes("elasticity-solve", choices.common);
   const auto device =
       device::make_device(choices.common.device, choices.common.threads); // a wrong one is refused at once
+  std::vector<PlannedRow> rows;
+  for (const auto& solver : beam_solvers) rows.push_back({solver.name, {solver.plan}});
+  keep_rows_of_device("elasticity-solve", "--solvers", given, rows, *device, choices.solvers);
   Report report(layout(), choices.common, arguments);
   for (const double size : choices.common.million_dofs)
     for (const int degree : choices.common.degrees)

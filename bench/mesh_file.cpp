@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include <bench/suites.hpp>
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/hash.hpp>
@@ -93,10 +94,14 @@ void require_hexahedra(const std::string& suite, const Settings& settings) {
     if (group.shape != element::Shape::hexahedron) others.emplace_back(element::name(group.shape));
   std::ranges::sort(others);
   others.erase(std::unique(others.begin(), others.end()), others.end());
-  if (!others.empty())
-    throw base::InputError(fmt::format("bench {}: the suite is of hexahedra, and {} has cells of shape {}; bp and bk "
-                                       "take all shapes",
-                                       suite, settings.mesh->path, base::join(others, ", ")));
+  if (others.empty()) return;
+  std::vector<std::string> accepting;
+  for (const auto& of : suites())
+    if (of.takes_all_shapes) accepting.emplace_back(of.name);
+  throw base::InputError(fmt::format("bench {}: the suite is of hexahedra, and {} has cells of shape {}; suites that "
+                                     "take all shapes: {}",
+                                     suite, settings.mesh->path, base::join(others, ", "),
+                                     base::join(accepting, ", ")));
 }
 
 std::string describe(const MeshFile& file) {

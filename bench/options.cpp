@@ -10,6 +10,8 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/element/element.hpp>
+#include <rafter/operator/kernel_target.hpp>
+#include <rafter/schedule/mapping.hpp>
 
 namespace rafter::bench {
 namespace {
@@ -152,6 +154,26 @@ std::vector<std::string> parse(const std::string& suite, std::span<const std::st
     keys.push_back(key);
   }
   return keys;
+}
+
+void keep_rows_of_device(const std::string& suite, const std::string& key, std::span<const std::string> given,
+                         std::span<const PlannedRow> rows, const device::Device& device,
+                         std::vector<std::string>& chosen) {
+  const auto target = op::target_of(device);
+  std::vector<std::string> running;
+  for (const auto& row : rows)
+    if (std::ranges::all_of(row.plans, [&](const std::string& plan) {
+          return schedule::runs_on(schedule::parse_plan(plan, schedule::usual_plan(target)), target);
+        }))
+      running.push_back(row.name);
+  std::vector<std::string> kept, others;
+  for (const auto& name : chosen) (std::ranges::find(running, name) != running.end() ? kept : others).push_back(name);
+  if (others.empty()) return;
+  if (std::ranges::find(given, key) != given.end())
+    throw base::InputError(fmt::format("bench {}: {}: plans of {} do not run on device '{}'; accepted there: {}", suite,
+                                       key, base::join(others, ", "), device.name(), base::join(running, ", ")));
+  fmt::print("left out, since their plans do not run on device '{}': {}\n\n", device.name(), base::join(others, ", "));
+  chosen = std::move(kept);
 }
 
 std::string describe(std::span<const Option> options) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <rafter/base/sampling.hpp>
+#include <rafter/device/device.hpp>
 
 /// The options of a suite are a table, by which they are parsed, checked and explained.
 namespace rafter::bench {
@@ -58,5 +59,16 @@ struct Settings {
 std::vector<Option> common_options(Settings& settings, bool has_solves = false);
 /// The option --device, for suites that take it (Suite::takes_device).
 Option device_option(Settings& settings);
+
+/// A row of a suite, and the texts of its plans; an empty text leaves the choice to the planner.
+struct PlannedRow {
+  std::string name;
+  std::vector<std::string> plans;
+};
+/// Takes those of the chosen rows whose plans run on the device. Prints which are left out, or throws InputError with
+/// those that run where the option `key`, which names rows, is among the `given` ones.
+void keep_rows_of_device(const std::string& suite, const std::string& key, std::span<const std::string> given,
+                         std::span<const PlannedRow> rows, const device::Device& device,
+                         std::vector<std::string>& chosen);
 
 } // namespace rafter::bench

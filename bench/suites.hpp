@@ -12,6 +12,7 @@ struct Suite {
   std::string (*options)();                           ///< returns one line per option for help texts
   int (*run)(std::span<const std::string> arguments); ///< returns the exit code; throws InputError for wrong options
   bool takes_device = true;                           ///< --device: its work is that of operators alone
+  bool takes_all_shapes = true;                       ///< --mesh: cells of any shape; else hexahedra alone
 };
 std::span<const Suite> suites();
 

@@ -7,7 +7,7 @@
 namespace rafter::op {
 namespace {
 
-constexpr std::array<std::string_view, 11> loops{"size_at(| x[e]): sum size = abs(x)",
+constexpr std::array<std::string_view, 14> loops{"size_at(| x[e]): sum size = abs(x)",
                                                  "size_at_float(| x[e]: float): sum size = abs(x)",
                                                  "copy(| x, y): y = x",
                                                  "copy_float(| x: float, y: float): y = x",
@@ -17,7 +17,10 @@ constexpr std::array<std::string_view, 11> loops{"size_at(| x[e]): sum size = ab
                                                  "copy_at(| x[e], y[e]): y = x",
                                                  "copy_at_float(| x[e]: float, y[e]: float): y = x",
                                                  "sums_at(| x[e], y[e], sums): sums = x + y",
-                                                 "put_at(| values, y[e]): y = values"};
+                                                 "put_at(| values, y[e]): y = values",
+                                                 "take_at(| x[e], values): values = x",
+                                                 "differ_at(| values, x[e], y[e]): y = values - x; sum size = abs(y)",
+                                                 "square_at(| x[e]): sum square = x*x"};
 
 /// The name of a loop on vectors of this type.
 template <class T> std::string name(const char* loop) {
@@ -52,6 +55,10 @@ template <class T> void EntryList::copy_at(const device::Array<T>& x, device::Ar
   if (!is_empty()) runner()->run(name<T>("copy_at"), {}, {x, y, entries_});
 }
 
+void EntryList::clear_at(Vector& y) const {
+  if (!is_empty()) runner()->run("zero_at", {}, {y, entries_});
+}
+
 void EntryList::set_one_at(Vector& y) const {
   if (!is_empty()) runner()->run("one_at", {}, {y, entries_});
 }
@@ -64,6 +71,18 @@ EntryList::Values EntryList::sums_at(const Vector& x, const Vector& y) const {
 
 void EntryList::put_at(const Vector& values, Vector& y) const {
   if (!is_empty()) runner()->run("put_at", {}, {values, y, entries_});
+}
+
+void EntryList::take_at(const Vector& x, Vector& values) const {
+  if (!is_empty()) runner()->run("take_at", {}, {x, values, entries_});
+}
+
+bool EntryList::put_differences_at(const Vector& values, const Vector& x, Vector& y) const {
+  return !is_empty() && runner()->run("differ_at", {}, {values, x, y, entries_}).front() != 0;
+}
+
+double EntryList::square_at(const Vector& x) const {
+  return is_empty() ? 0 : runner()->run("square_at", {}, {x, entries_}).front();
 }
 
 template bool EntryList::are_zero(const Vector&) const;

@@ -20,8 +20,13 @@ public:
   template <class T> bool are_zero(const device::Array<T>& x) const;
   template <class T> void copy_without(const device::Array<T>& x, device::Array<T>& y) const; ///< y = x, 0 at entries
   template <class T> void copy_at(const device::Array<T>& x, device::Array<T>& y) const;      ///< y = x at entries
+  void clear_at(Vector& y) const;                                                             ///< y = 0 at entries
   void set_one_at(Vector& y) const;                                                           ///< y = 1 at entries
-  void put_at(const Vector& values, Vector& y) const; ///< y = values at entries, these in their order
+  void put_at(const Vector& values, Vector& y) const;  ///< y = values at entries, these in their order
+  void take_at(const Vector& x, Vector& values) const; ///< values = x at entries, in their order
+  /// Sets y = values - x at entries, the values in their order. Returns whether any of them is not 0.
+  bool put_differences_at(const Vector& values, const Vector& x, Vector& y) const;
+  double square_at(const Vector& x) const; ///< sum of the squares at entries
   using Values = FreeList<Vector>::Loan;
   Values sums_at(const Vector& x, const Vector& y) const; ///< x + y at entries, in their order
 

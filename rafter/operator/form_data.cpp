@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 #include <random>
 
 #include <fmt/format.h>
@@ -16,7 +15,7 @@ namespace rafter::op {
 
 namespace {
 
-constexpr std::array<std::string_view, 2> copies{"copy(| x, y): y = x", "copy_part(| x[part], y): y = x"};
+constexpr std::array<std::string_view, 1> copies{"copy(| x, y): y = x"};
 
 std::int64_t num_values(const form::FieldSpace& space) {
   const auto* function_space = dynamic_cast<const space::FunctionSpace*>(&space);
@@ -43,7 +42,6 @@ FormData::FormData(const form::LoweredForm& form, std::shared_ptr<device::Device
                        .space = form.fields[i],
                        .size = num_values(*form.fields[i]),
                        .values = {},
-                       .part = {},
                        .runner = nullptr});
 }
 
@@ -53,23 +51,13 @@ void FormData::copy(Field& field, std::span<const double> values) {
   field.version = ++version_;
 }
 
-void FormData::copy(Field& field, const Vector& values, std::int64_t begin) {
+void FormData::copy(Field& field, const Vector& values, const EntryRange& range) {
   if (values.device() != device_)
-    return copy(field,
-                values.host_read().subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(field.size)));
+    return copy(
+        field, values.host_read().subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(field.size)));
   if (!field.values) field.values.emplace(device_, static_cast<std::size_t>(field.size));
   if (field.runner == nullptr) field.runner = std::make_unique<VectorRunner>(device_, copies);
-  if (begin == 0 && values.size() == field.values->size()) {
-    field.runner->run("copy", {}, {values, *field.values});
-  } else {
-    if (field.part_begin != begin) {
-      base::AlignedVector<std::int32_t> entries(static_cast<std::size_t>(field.size));
-      std::iota(entries.begin(), entries.end(), static_cast<std::int32_t>(begin));
-      field.part = {device_, std::move(entries)};
-      field.part_begin = begin;
-    }
-    field.runner->run("copy_part", {}, {values, *field.values, field.part});
-  }
+  field.runner->run("copy", {}, {LoopOperand(values, range), *field.values});
   field.version = ++version_;
 }
 
@@ -79,6 +67,10 @@ void FormData::update_ghosts(Field& field) {
 }
 
 void FormData::set(const std::string& name, const Vector& values) {
+  set(name, values, {0, static_cast<std::int32_t>(values.size())});
+}
+
+void FormData::set(const std::string& name, const Vector& values, const EntryRange& range) {
   Field* found = nullptr;
   for (auto& field : fields_) {
     if (field.name != name) continue;
@@ -92,10 +84,10 @@ void FormData::set(const std::string& name, const Vector& values) {
     for (const auto& field : fields_) known.push_back(field.name);
     throw base::InputError(unknown_name(name, "data field", std::move(known)));
   }
-  if (static_cast<std::int64_t>(values.size()) != found->size)
+  if (range.end - range.begin != found->size)
     throw base::InputError(fmt::format("the vector of data field '{}' has {} entries, its space has {}", name,
-                                       values.size(), found->size));
-  copy(*found, values, 0);
+                                       range.end - range.begin, found->size));
+  copy(*found, values, range);
   update_ghosts(*found);
 }
 
@@ -128,7 +120,7 @@ void FormData::set_fields(const System& system, const Vector& values) {
   for (auto& field : fields_)
     for (std::size_t f = 0; f < system.spaces.size(); ++f) {
       if (system.spaces[f].get() != field.space.get()) continue;
-      copy(field, values, system.offset(f));
+      copy(field, values, system.entries(f));
       update_ghosts(field);
     }
 }

@@ -28,6 +28,8 @@ public:
   /// together, and ghosts get the values of their owners. Throws InputError for a name that no data field of the form
   /// has or that several have, and for vectors of another size.
   void set(const std::string& name, const Vector& values);
+  /// The same for values that are entries of a vector, such as those of a field in a vector of a system.
+  void set(const std::string& name, const Vector& values, const EntryRange& range);
   /// Sets the components of a constant or parameter, row-major. Throws InputError for a name that none of the form has,
   /// for another number of components, and for values that are not finite.
   void set(const std::string& name, std::span<const double> values);
@@ -66,14 +68,10 @@ private:
     std::int64_t size = 0;
     std::optional<Vector> values;
     std::uint64_t version = 0; ///< 0: it has no values yet
-    /// The entries that the field has in vectors of the system that it was last copied from, and that copy.
-    device::Array<std::int32_t> part;
-    std::int64_t part_begin = -1;
     std::unique_ptr<VectorRunner> runner;
   };
   void copy(Field& field, std::span<const double> values);
-  /// Copies the values from entry `begin` of a vector on.
-  void copy(Field& field, const Vector& values, std::int64_t begin);
+  void copy(Field& field, const Vector& values, const EntryRange& range);
   static void update_ghosts(Field& field);
   std::vector<std::string> missing_fields() const;
   std::vector<std::string> missing_parameters() const;

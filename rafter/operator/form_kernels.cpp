@@ -100,6 +100,11 @@ void add_fields(device::BufferRegistry& run, const char* role, device::Buffer* v
 
 } // namespace
 
+EntryRange System::entries(std::size_t field) const {
+  const std::int64_t begin = offset(field), end = begin + spaces[field]->num_local();
+  return {static_cast<std::int32_t>(begin), static_cast<std::int32_t>(end)};
+}
+
 std::int64_t System::offset(std::size_t field) const {
   std::int64_t result = 0;
   for (std::size_t f = 1; f <= field; ++f) {

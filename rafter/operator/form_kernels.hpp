@@ -62,6 +62,7 @@ struct System {
   /// Fields begin at multiples of this number of entries: 64 bytes, also of floats.
   static constexpr std::int64_t alignment = 16;
   std::int64_t offset(std::size_t field) const; ///< first entry of the field in the system's vectors
+  EntryRange entries(std::size_t field) const;  ///< entries of the field there
   std::int64_t size() const;                    ///< number of entries of its vectors: unknowns, ghosts and padding
   std::int64_t num_unknowns() const;            ///< number of unknowns of all fields, those of all processes together
   /// Ranges of the unknowns that this process owns, ascending. Sums over vectors take these entries alone.

@@ -171,6 +171,7 @@ tune::Decision KernelGenerator::decide() {
   tune::Decision decision;
   if (has_usual_plan(specification_, options_)) {
     decision.plan = usual_plan();
+    decision.origin = tune::Origin::usual;
     return decision;
   }
   const bool is_given = options_.plan.has_value();

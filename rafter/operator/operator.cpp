@@ -43,12 +43,18 @@ System system_on(const std::vector<std::shared_ptr<const form::FieldSpace>>& all
   return make_system(std::move(spaces));
 }
 
+/// Those of the entries, which ascend, that this process owns.
+std::vector<std::int32_t> owned_of(const System& system, std::span<const std::int32_t> entries) {
+  std::vector<std::int32_t> result;
+  for (const auto& owned : system.owned_ranges())
+    result.insert(result.end(), std::ranges::lower_bound(entries, owned.begin),
+                  std::ranges::lower_bound(entries, owned.end));
+  return result;
+}
+
 /// Counts those of the entries, which ascend, that are owned by a process, over all processes.
 std::int64_t count_owned(const System& system, std::span<const std::int32_t> entries) {
-  double count = 0;
-  for (const auto& owned : system.owned_ranges())
-    count += static_cast<double>(std::ranges::lower_bound(entries, owned.end) -
-                                 std::ranges::lower_bound(entries, owned.begin));
+  auto count = static_cast<double>(owned_of(system, entries).size());
   system.mesh->communicator()->sum(std::span(&count, 1));
   return static_cast<std::int64_t>(count);
 }
@@ -220,6 +226,8 @@ Operator::Operator(std::shared_ptr<const GeneratedForm> action, space::Constrain
   identity_ = std::make_unique<const EntryList>(device(), identity_entries_);
   constrained_ = std::make_unique<const EntryList>(
       device(), std::vector<std::int32_t>(constraints_.entries.begin(), constraints_.entries.end()));
+  if (system().mesh->distribution != nullptr)
+    owned_constrained_ = std::make_unique<const EntryList>(device(), owned_of(system(), constraints_.entries));
   if (built_->matrix == nullptr) {
     kernels_ = std::make_unique<const FormKernels>(built_, data_);
     precision_error_ = require_precision(op::precision_error(built_, *kernels_), single_keys(built_->options));
@@ -476,6 +484,12 @@ DiagonalBlocks Operator::diagonal_blocks(const SparseMatrix& matrix, BlockKind k
                     "has {}",
                     matrix.num_rows(), matrix.num_columns, rows()));
   return sparse_assembly().diagonal_blocks(matrix, kind);
+}
+
+double Operator::constrained_square(const Vector& v) const {
+  double sum = (owned_constrained_ != nullptr ? *owned_constrained_ : *constrained_).square_at(v);
+  communicator()->sum(std::span(&sum, 1));
+  return sum;
 }
 
 void Operator::apply_boundary_values(Vector& b, Vector& x) const {

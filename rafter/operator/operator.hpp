@@ -100,6 +100,7 @@ public:
   /// FormData::set. Nothing is compiled again; what was stored of other values is computed again at the next
   /// application.
   void set(const std::string& name, const Vector& values) { data_->set(name, values); }
+  void set(const std::string& name, const Vector& values, const EntryRange& range) { data_->set(name, values, range); }
   /// Values of boundary conditions that depend on the parameter follow.
   void set(const std::string& name, const std::vector<double>& values);
   void set(const std::string& name, double value) { set(name, std::vector{value}); }
@@ -174,6 +175,8 @@ public:
   /// The constrained entries, with the values that boundary conditions have now. Throws InputError where those of their
   /// parameters are missing.
   const space::Constraints& constraints() const;
+  /// Sum of the squares of v's constrained entries, over all processes.
+  double constrained_square(const Vector& v) const;
   /// The conditions that the operator was made with; empty where it was made with entries.
   std::span<const FieldCondition> conditions() const { return conditions_; }
   /// The values of data fields, constants and parameters.
@@ -238,6 +241,7 @@ private:
   /// Constrained entries and, of a square operator, padding, in ascending order: there the operator is the identity.
   std::vector<std::int32_t> identity_entries_;
   std::unique_ptr<const EntryList> identity_, constrained_; ///< these and the constrained ones on the device
+  std::unique_ptr<const EntryList> owned_constrained_;      ///< null: this process owns all constrained entries
   std::int64_t num_constrained_ = 0;                        ///< number of constrained unknowns of all processes
   std::vector<FieldCondition> conditions_; ///< those with expressions are what boundary values are computed from
   mutable bool are_boundary_values_stale_ = false;
@@ -264,6 +268,9 @@ public:
   explicit LinearForm(std::shared_ptr<const GeneratedForm> built); ///< takes compiled kernels
   /// Binds values by name, as Operator::set and Operator::set_fields do.
   void set(const std::string& name, const Vector& values) { kernels_.data().set(name, values); }
+  void set(const std::string& name, const Vector& values, const EntryRange& range) {
+    kernels_.data().set(name, values, range);
+  }
   void set(const std::string& name, const std::vector<double>& values) { kernels_.data().set(name, values); }
   void set(const std::string& name, double value) { kernels_.data().set(name, value); }
   void set_fields(const System& system, const Vector& values) { kernels_.data().set_fields(system, values); }
@@ -281,6 +288,9 @@ public:
   explicit Functional(std::shared_ptr<const GeneratedForm> built); ///< takes compiled kernels
   /// Binds values by name, as Operator::set does.
   void set(const std::string& name, const Vector& values) { kernels_.data().set(name, values); }
+  void set(const std::string& name, const Vector& values, const EntryRange& range) {
+    kernels_.data().set(name, values, range);
+  }
   void set(const std::string& name, const std::vector<double>& values) { kernels_.data().set(name, values); }
   void set(const std::string& name, double value) { kernels_.data().set(name, value); }
   /// Returns the value for these values of the fields of the system, and for those that were set of other data fields.

@@ -14,10 +14,10 @@ namespace {
 /// Entries of a system vector that belong to a field, counted from the first one of the field.
 std::vector<std::int32_t> entries_of(const System& system, std::size_t field,
                                      const std::vector<std::int32_t>& entries) {
-  const std::int64_t begin = system.offset(field), end = begin + system.spaces[field]->num_local();
+  const auto [begin, end] = system.entries(field);
   std::vector<std::int32_t> result;
   for (const auto entry : entries)
-    if (entry >= begin && entry < end) result.push_back(static_cast<std::int32_t>(entry - begin));
+    if (entry >= begin && entry < end) result.push_back(entry - begin);
   return result;
 }
 

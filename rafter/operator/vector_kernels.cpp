@@ -96,8 +96,19 @@ const VectorKernel& VectorKernels::find(std::string_view loop) const {
   return *found;
 }
 
-std::size_t LoopOperand::size() const {
+void LoopOperand::use(const EntryRange& range) {
+  if (range.begin < 0 || range.end < range.begin || static_cast<std::size_t>(range.end) > array_size())
+    throw base::InternalError(
+        fmt::format("entries {} to {} are asked for of a vector of {} entries", range.begin, range.end, array_size()));
+  range_ = range;
+}
+
+std::size_t LoopOperand::array_size() const {
   return std::visit([](const auto* array) { return array->size(); }, array_);
+}
+
+std::size_t LoopOperand::offset() const {
+  return range_ ? static_cast<std::size_t>(range_->begin) * sizeof(double) : 0;
 }
 
 device::Buffer* LoopOperand::bind(const schedule::VectorOperand& operand, bool is_whole) const {
@@ -112,8 +123,8 @@ device::Buffer* LoopOperand::bind(const schedule::VectorOperand& operand, bool i
         if constexpr (std::is_const_v<Taken>)
           throw base::InternalError("operand " + operand.name + " of a loop over vectors is written");
         else
-          return operand.is_read || !is_whole || !operand.list.empty() ? array->device_write()
-                                                                       : array->device_overwrite();
+          return operand.is_read || !is_whole || range_ || !operand.list.empty() ? array->device_write()
+                                                                                 : array->device_overwrite();
       },
       array_);
 }

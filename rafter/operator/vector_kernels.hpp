@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <type_traits>
 #include <variant>
 #include <vector>
 
-#include <rafter/device/array.hpp>
+#include <rafter/operator/linear_operator.hpp>
 #include <rafter/schedule/vector_lowering.hpp>
 
 /// Kernels of loops over vectors, and the vectors that they are run on.
 namespace rafter::op {
 
-using device::SingleVector;
-using device::Vector;
 using IntegerArray = device::Array<std::int32_t>;
 
 /// Texts of loops over vectors, as schedule::parse_vector_loop reads them. They outlive all kernels.
@@ -48,7 +47,8 @@ private:
   std::vector<VectorKernel> kernels_;
 };
 
-/// What a loop works on: a vector, or the list of entries that it visits of one.
+/// What a loop works on: a vector, a range of one, whose first entry is entry 0 of the loop, or the list of entries
+/// that it visits of one.
 class LoopOperand {
 public:
   LoopOperand(const Vector& x) : array_(&x) {} ///< may be read alone
@@ -56,15 +56,24 @@ public:
   LoopOperand(const SingleVector& x) : array_(&x) {}
   LoopOperand(SingleVector& x) : array_(&x) {}
   LoopOperand(const IntegerArray& x) : array_(&x) {}
+  /// Throws InternalError for a range that is not in the vector.
+  LoopOperand(const Vector& x, const EntryRange& range) : LoopOperand(x) { use(range); }
+  LoopOperand(Vector& x, const EntryRange& range) : LoopOperand(x) { use(range); }
 
-  std::size_t size() const;
+  std::size_t size() const { return range_ ? static_cast<std::size_t>(range_->end - range_->begin) : array_size(); }
+  bool is_range() const { return range_.has_value(); }
+  /// Number of bytes before the range.
+  std::size_t offset() const;
   /// The buffer in the memory of the device, for what the loop does to it. `is_whole`: all entries are visited. Throws
   /// InternalError where the operand has another type, or must not be written.
   device::Buffer* bind(const schedule::VectorOperand& operand, bool is_whole) const;
   device::Buffer* bind_list() const;
 
 private:
+  void use(const EntryRange& range);
+  std::size_t array_size() const;
   std::variant<const Vector*, Vector*, const SingleVector*, SingleVector*, const IntegerArray*> array_;
+  std::optional<EntryRange> range_; ///< nothing: all entries
 };
 
 /// The most operands and lists, and the most scalars, of a loop.

@@ -93,8 +93,10 @@ std::size_t VectorRunner::size_of(const VectorKernel& kernel, LoopOperands opera
   return size.value_or(0);
 }
 
-std::span<const EntryRange> VectorRunner::visited(const VectorKernel& kernel, const EntryRange& whole) const {
-  if (!ranges_ || !kernel.loop.lists().empty()) return {&whole, 1};
+std::span<const EntryRange> VectorRunner::visited(const VectorKernel& kernel, LoopOperands operands,
+                                                  const EntryRange& whole) const {
+  if (!ranges_ || !kernel.loop.lists().empty() || std::ranges::any_of(operands, &LoopOperand::is_range))
+    return {&whole, 1};
   for (const auto& range : *ranges_)
     if (range.end > whole.end)
       throw base::InternalError(
@@ -106,10 +108,12 @@ VectorRunner::Bound VectorRunner::bind(const VectorKernel& kernel, LoopOperands 
                                        std::span<const EntryRange> visited, std::size_t size) const {
   const bool is_whole =
       visited.size() == 1 && visited[0].begin == 0 && static_cast<std::size_t>(visited[0].end) == size;
-  Bound result{};
-  for (std::size_t i = 0; i < operands.size(); ++i)
-    result[i] =
+  Bound result{.count = operands.size()};
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    result.buffers[i] =
         i < kernel.loop.operands.size() ? operands[i].bind(kernel.loop.operands[i], is_whole) : operands[i].bind_list();
+    result.offsets[i] = operands[i].offset();
+  }
   return result;
 }
 
@@ -119,8 +123,10 @@ void VectorRunner::run_on_host(const VectorKernel& kernel, const Bound& bound, S
   View of_scalars(scalars.data(), scalars.size_bytes()), of_ranges(ranges.data(), ranges.size_bytes()),
       of_sums(sums, kernel.loop.sums.size() * sizeof(double));
   std::array<device::Buffer*, most_operands + 3> arguments{};
-  std::size_t n = 0;
-  for (; n < bound.size() && bound[n] != nullptr; ++n) arguments[n] = bound[n];
+  std::array<std::size_t, most_operands + 3> offsets{};
+  std::size_t n = bound.count;
+  std::ranges::copy(bound.buffers, arguments.begin());
+  std::ranges::copy(bound.offsets, offsets.begin());
   arguments[n++] = &of_scalars;
   arguments[n++] = &of_ranges;
   arguments[n++] = &of_sums;
@@ -128,6 +134,7 @@ void VectorRunner::run_on_host(const VectorKernel& kernel, const Bound& bound, S
                           .arguments = std::span(arguments).first(n),
                           .begin = 0,
                           .end = static_cast<std::int64_t>(ranges.size()),
+                          .offsets = std::span(offsets).first(n),
                           .launch = kernel.main_launch};
   device_->run(std::span(&task, 1))->wait();
 }
@@ -150,7 +157,7 @@ std::span<double> VectorRunner::run(const VectorKernel& kernel, Scalars scalars,
   }
   const std::size_t size = size_of(kernel, operands);
   const EntryRange whole{0, static_cast<std::int32_t>(size)};
-  const auto ranges = visited(kernel, whole);
+  const auto ranges = visited(kernel, operands, whole);
   const Bound bound = bind(kernel, operands, ranges, size);
   const Blocks blocks(ranges);
   sums_.assign(std::max<std::size_t>(1, static_cast<std::size_t>(blocks.count())) * num_sums, 0.0);
@@ -190,7 +197,7 @@ void VectorRunner::launch(const VectorKernel& kernel, device::Buffer* scalars, s
                           LoopOperands operands) const {
   const std::size_t size = size_of(kernel, operands), num_sums = kernel.loop.sums.size();
   const EntryRange whole{0, static_cast<std::int32_t>(size)};
-  const auto ranges = visited(kernel, whole);
+  const auto ranges = visited(kernel, operands, whole);
   if (!operands.empty()) make_blocks(ranges);
   const auto num_blocks = operands.empty() ? 0 : static_cast<std::int64_t>(blocks_.size() / 2);
   const auto num_rows = static_cast<std::size_t>(std::max<std::int64_t>(1, num_blocks));
@@ -200,9 +207,10 @@ void VectorRunner::launch(const VectorKernel& kernel, device::Buffer* scalars, s
   if (scalars == nullptr) scalars = totals_.device_read(); // nothing is read of it
   std::array<device::Buffer*, most_operands + 3> arguments{};
   std::array<std::size_t, most_operands + 3> offsets{};
-  std::size_t n = 0;
-  for (auto* const buffer : bind(kernel, operands, ranges, size))
-    if (buffer != nullptr) arguments[n++] = buffer;
+  const Bound bound = bind(kernel, operands, ranges, size);
+  std::size_t n = bound.count;
+  std::ranges::copy(bound.buffers, arguments.begin());
+  std::ranges::copy(bound.offsets, offsets.begin());
   offsets[n] = first * sizeof(double);
   arguments[n++] = scalars;
   if (num_blocks > 0) arguments[n++] = blocks_.device_read();
@@ -254,7 +262,7 @@ void FusedLoop::bind() {
   if (!runner_.device()->shares_host_memory()) return;
   const std::size_t size = runner_.size_of(kernel_, operands_);
   const EntryRange whole{0, static_cast<std::int32_t>(size)};
-  bound_ = runner_.bind(kernel_, operands_, runner_.visited(kernel_, whole), size);
+  bound_ = runner_.bind(kernel_, operands_, runner_.visited(kernel_, operands_, whole), size);
 }
 
 void FusedLoop::operator()(std::int64_t part, std::span<const EntryRange> ranges, double* sums) const {

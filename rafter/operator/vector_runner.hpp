@@ -33,8 +33,9 @@ public:
   const VectorKernel& kernel(std::string_view loop) const;
 
   /// Runs a loop and returns its sums over this process, which are valid until the next run. Loops without lists visit
-  /// the owned entries, the others all entries of their lists. Vectors that are written are distinct from all others.
-  /// Throws InternalError for vectors whose sizes differ, and for loops that assign scalars.
+  /// the owned entries, the others all entries of their lists; with ranges of vectors they visit all of these. Vectors
+  /// that are written are distinct from all others. Throws InternalError for vectors whose sizes differ, and for loops
+  /// that assign scalars.
   std::span<double> run(const VectorKernel& kernel, Scalars scalars, LoopOperands operands) const;
   std::span<double> run(std::string_view loop, std::initializer_list<double> scalars,
                         std::initializer_list<LoopOperand> operands) const {
@@ -47,12 +48,16 @@ public:
 
 private:
   friend class FusedLoop;
-  /// Buffers of operands and lists in their order.
-  using Bound = std::array<device::Buffer*, most_operands>;
+  /// Buffers of operands and lists in their order, and the number of bytes before the entries of each.
+  struct Bound {
+    std::array<device::Buffer*, most_operands> buffers{};
+    std::array<std::size_t, most_operands> offsets{};
+    std::size_t count = 0;
+  };
 
   std::size_t size_of(const VectorKernel& kernel, LoopOperands operands) const;
-  /// The ranges that a loop visits of vectors of this size.
-  std::span<const EntryRange> visited(const VectorKernel& kernel, const EntryRange& whole) const;
+  /// The ranges that a loop visits of operands of this size.
+  std::span<const EntryRange> visited(const VectorKernel& kernel, LoopOperands operands, const EntryRange& whole) const;
   Bound bind(const VectorKernel& kernel, LoopOperands operands, std::span<const EntryRange> visited,
              std::size_t size) const;
   /// Runs a loop in the memory of the host.

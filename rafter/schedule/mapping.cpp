@@ -60,12 +60,17 @@ Plan usual_plan(const Target& target) {
   return plan;
 }
 
+bool runs_on(const Plan& plan, const Target& target) {
+  const auto names = mapping_names(target);
+  return plan.mapping == assembled_mapping || std::ranges::find(names, plan.mapping) != names.end();
+}
+
 void require_mapping(const Plan& plan, const Target& target, const std::string& device) {
+  if (runs_on(plan, target)) return;
   auto names = mapping_names(target);
   names.emplace_back(assembled_mapping);
-  if (std::ranges::find(names, plan.mapping) == names.end())
-    throw base::InputError(fmt::format("plan: mapping={} does not run on device '{}'; accepted there: {}", plan.mapping,
-                                       device, base::join(names, ", ")));
+  throw base::InputError(fmt::format("plan: mapping={} does not run on device '{}'; accepted there: {}", plan.mapping,
+                                     device, base::join(names, ", ")));
 }
 
 const Mapping& choose_mapping(const LoweringInput& input, const Plan& plan) {

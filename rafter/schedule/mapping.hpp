@@ -77,6 +77,8 @@ std::vector<std::string> mapping_names(const Target& target);
 /// it has items, as many lanes as these compute at a time. Items with lanes are threads of a processor, which the
 /// chunks of a stage keep busy, so that they add as a host does.
 Plan usual_plan(const Target& target);
+/// Says whether the target has the axes of the plan's mapping.
+bool runs_on(const Plan& plan, const Target& target);
 /// Throws InputError, which names the mappings that there are, where the plan asks for one that the target has not the
 /// axes for. `device` is the name of the device in the message.
 void require_mapping(const Plan& plan, const Target& target, const std::string& device);

@@ -31,20 +31,12 @@ void require_fit(std::int64_t size, const std::vector<BlockPreconditioner::Part>
 /// Brings the values of the system's operator to a block. Says whether any may have changed.
 bool follow(const FieldBlock& block) { return block.follow ? block.follow() : true; }
 
-/// Copies `count` numbers on the threads of a device.
-void copy(device::Device& device, const double* from, std::size_t count, double* to) {
-  constexpr std::size_t length = 65536;
-  device.parallel_for(static_cast<std::int64_t>((count + length - 1) / length), [=](std::int64_t i) {
-    const auto begin = static_cast<std::size_t>(i) * length;
-    std::copy_n(from + begin, std::min(length, count - begin), to + begin);
-  });
-}
-
 } // namespace
 
 struct BlockPreconditioner::Work {
   mutable std::shared_ptr<const Preconditioner> M;
   mutable Vector r, z; ///< vectors of the field
+  VectorOps ops;       ///< for vectors of this size
 };
 
 BlockPreconditioner::BlockPreconditioner(std::int64_t size, std::vector<Part> parts) : parts_(std::move(parts)) {
@@ -53,7 +45,7 @@ BlockPreconditioner::BlockPreconditioner(std::int64_t size, std::vector<Part> pa
     const auto& A = *part.block.A;
     const auto entries = static_cast<std::size_t>(A.size());
     follow(part.block);
-    work_.push_back({make(part), Vector(A.device(), entries), Vector(A.device(), entries)});
+    work_.push_back({make(part), Vector(A.device(), entries), Vector(A.device(), entries), VectorOps(A.device())});
   }
 }
 
@@ -65,13 +57,11 @@ std::shared_ptr<const Preconditioner> BlockPreconditioner::make(const Part& part
 
 void BlockPreconditioner::apply(const Vector& r, Vector& z) const {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    const auto& block = parts_[i].block;
+    const auto& entries = parts_[i].block.entries;
     const auto& work = work_[i];
-    auto& device = *block.A->device();
-    const auto begin = static_cast<std::size_t>(block.entries.begin);
-    copy(device, r.host_read().data() + begin, work.r.size(), work.r.host_write().data());
+    work.ops.copy_range({r, entries}, work.r);
     work.M->apply(work.r, work.z);
-    copy(device, work.z.host_read().data(), work.z.size(), z.host_write().data() + begin);
+    work.ops.copy_range(work.z, {z, entries});
   }
 }
 

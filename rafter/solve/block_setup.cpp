@@ -13,11 +13,6 @@
 namespace rafter::solvers {
 namespace {
 
-op::EntryRange entries_of(const op::System& system, std::size_t field) {
-  const auto begin = system.offset(field), end = begin + system.spaces[field]->num_local();
-  return {static_cast<std::int32_t>(begin), static_cast<std::int32_t>(end)};
-}
-
 /// The null vectors that lie in a field and that its block maps to zero, too; null: there are none.
 std::shared_ptr<const NullSpace> null_space_of(const op::Operator& block, const op::EntryRange& entries,
                                                const NullSpace& null_space) {
@@ -25,8 +20,7 @@ std::shared_ptr<const NullSpace> null_space_of(const op::Operator& block, const 
   std::vector<Vector> vectors;
   for (const auto& vector : null_space.basis()) {
     Vector part = block.make_vector();
-    const auto values = vector.host_read().subspan(static_cast<std::size_t>(entries.begin), part.size());
-    std::ranges::copy(values, part.host_overwrite().begin());
+    ops.copy_range({vector, entries}, part);
     if (ops.norm(part) > 0.5 && is_null_vector(block, ops, part)) vectors.push_back(std::move(part));
   }
   return vectors.empty() ? nullptr : std::make_shared<const NullSpace>(block.device(), std::move(vectors));
@@ -90,7 +84,7 @@ std::vector<FieldBlock> make_blocks(GeneratedBlocks generated, const op::Operato
     const auto& of = generated.preconditioners[f];
     const auto [block, data] = op::make_auxiliary(part, A);
     if (set_data) set_data(*block);
-    const auto entries = entries_of(A.system(), field);
+    const auto entries = A.system().entries(field);
     FieldBlock made{.field = part.system.spaces[0]->name,
                     .preconditioner = of.name,
                     .entries = entries,

@@ -31,9 +31,11 @@ const ChebyshevParameters& checked(const ChebyshevParameters& parameters) {
 
 Vector positive_inverse_diagonal(const op::LinearOperator& A) {
   Vector inverse = inverse_diagonal(A);
-  const auto entries = inverse.host_read();
-  const auto found = std::find_if(entries.begin(), entries.end(), [](double entry) { return entry < 0; });
+  const bool is_positive = VectorOps(A).runner().run("negative", {}, {inverse})[0] == 0;
   comm::agree(*A.communicator(), [&] {
+    if (is_positive) return;
+    const auto entries = inverse.host_read();
+    const auto found = std::find_if(entries.begin(), entries.end(), [](double entry) { return entry < 0; });
     if (found != entries.end())
       throw base::SolverError(
           fmt::format("preconditioner chebyshev: the diagonal entry of row {} is {:.3e}; a positive definite "

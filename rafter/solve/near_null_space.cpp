@@ -17,7 +17,7 @@ void number_nodes(const op::System& system, std::size_t field, const mesh::CellM
                   std::int32_t first_component, NearNullSpace& result) {
   const auto num_components = static_cast<std::size_t>(system.spaces[field]->num_components());
   if (num_components == 1) { // every entry is a node of its own
-    const auto begin = system.offset(field), end = begin + system.spaces[field]->num_local();
+    const auto [begin, end] = system.entries(field);
     for (auto entry = static_cast<std::size_t>(begin); entry < static_cast<std::size_t>(end); ++entry) {
       result.node[entry] = result.num_nodes++;
       result.component[entry] = first_component;

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/operator/entry_list.hpp>
 
 namespace rafter::solvers {
 namespace {
@@ -37,79 +38,62 @@ class BoundaryValues {
 public:
   /// `u` is the state that the first load step starts from.
   BoundaryValues(const NonlinearProblem& problem, const Vector& u)
-      : constraints_(problem.constraints()), field_offsets_(problem.field_offsets()) {
-    for (const auto entry : constraints_.entries) first_.push_back(u.host_read()[index(entry)]);
-    values_ = first_;
+      : constraints_(problem.constraints()), field_offsets_(problem.field_offsets()), ops_(problem.device()),
+        entries_(problem.device(), {constraints_.entries.begin(), constraints_.entries.end()}),
+        first_(problem.device(), constraints_.entries.size()), values_(problem.device(), constraints_.entries.size()) {
+    entries_.take_at(u, first_);
   }
 
   /// Sets the values to this share of the way from the first ones to those of the constraints.
   void set_factor(double factor) {
-    for (std::size_t i = 0; i < values_.size(); ++i) {
-      const double last = constraints_.values[i];
-      values_[i] = factor == 1 ? last : first_[i] + factor * (last - first_[i]);
-    }
+    if (entries_.is_empty()) return;
+    const auto& given = constraints_.values;
+    const Vector last(values_.device(), base::AlignedVector<double>(given.begin(), given.end()));
+    if (factor == 1) return ops_.copy(last, values_);
+    ops_.copy(first_, values_);
+    ops_.subtract_from(last, values_);
+    ops_.aypx(factor, first_, values_);
   }
 
   /// Puts those values into u that it has up to rounding, so that rounding makes no increment. What rounding is depends
-  /// on the field.
-  void settle(Vector& u) const {
+  /// on the field. Changes `work`.
+  void settle(Vector& u, Vector& work) const {
+    if (!entries_.put_differences_at(values_, u, work)) return;
     const auto state = u.host_write();
+    const auto values = values_.host_read();
     std::size_t i = 0; // entries are ascending
     for (std::size_t f = 0; f < field_offsets_.size(); ++f) {
       const auto begin = static_cast<std::size_t>(field_offsets_[f]);
       const auto end = f + 1 < field_offsets_.size() ? static_cast<std::size_t>(field_offsets_[f + 1]) : state.size();
       double scale = 0;
       for (const double value : state.subspan(begin, end - begin)) scale = std::max(scale, std::abs(value));
-      for (; i < values_.size() && index(constraints_.entries[i]) < end; ++i) {
+      for (; i < values.size() && index(constraints_.entries[i]) < end; ++i) {
         double& entry = state[index(constraints_.entries[i])];
-        if (std::abs(entry - values_[i]) <= rounding * std::max(scale, std::abs(values_[i]))) entry = values_[i];
+        if (std::abs(entry - values[i]) <= rounding * std::max(scale, std::abs(values[i]))) entry = values[i];
       }
     }
   }
 
   /// Sets step to the difference of the values from those of u, and to 0 at free entries. Returns whether there is any.
   bool find_increment(const Vector& u, Vector& step) const {
-    const auto state = u.host_read();
-    const auto increment = step.host_overwrite();
-    std::ranges::fill(increment, 0.0);
-    bool has_increment = false;
-    for (std::size_t i = 0; i < values_.size(); ++i) {
-      const auto entry = index(constraints_.entries[i]);
-      increment[entry] = values_[i] - state[entry];
-      has_increment = has_increment || increment[entry] != 0;
-    }
-    return has_increment;
+    ops_.fill(0, step);
+    return entries_.put_differences_at(values_, u, step);
   }
 
-  void put_into(Vector& u) const {
-    const auto state = u.host_write();
-    for (std::size_t i = 0; i < values_.size(); ++i) state[index(constraints_.entries[i])] = values_[i];
-  }
-
+  void put_into(Vector& u) const { entries_.put_at(values_, u); }
   /// Copies the constrained entries of `from` to `to`.
-  void copy_entries(const Vector& from, Vector& to) const {
-    const auto source = from.host_read();
-    const auto target = to.host_write();
-    for (const auto entry : constraints_.entries) target[index(entry)] = source[index(entry)];
-  }
-
+  void copy_entries(const Vector& from, Vector& to) const { entries_.copy_at(from, to); }
   /// 2-norm of the constrained entries.
-  double norm(const Vector& v) const {
-    double sum = 0;
-    for (const auto entry : constraints_.entries) sum += v.host_read()[index(entry)] * v.host_read()[index(entry)];
-    return std::sqrt(sum);
-  }
-
-  void clear_entries(Vector& v) const {
-    const auto values = v.host_write();
-    for (const auto entry : constraints_.entries) values[index(entry)] = 0;
-  }
+  double norm(const Vector& v) const { return std::sqrt(entries_.square_at(v)); }
+  void clear_entries(Vector& v) const { entries_.clear_at(v); }
 
 private:
   static std::size_t index(std::int32_t entry) { return static_cast<std::size_t>(entry); }
   const space::Constraints& constraints_;
   std::vector<std::int64_t> field_offsets_;
-  std::vector<double> first_, values_; ///< shape (constrained entry)
+  VectorOps ops_;         ///< for vectors of constrained entries, and for filling others
+  op::EntryList entries_; ///< the constrained ones
+  Vector first_, values_; ///< shape (constrained entry)
 };
 
 /// Whether the residual at u is what rounding leaves: changes of the entries of u in their last digits change it as
@@ -119,10 +103,9 @@ bool is_rounding(NonlinearProblem& problem, const BoundaryValues& boundary, cons
                  bool is_small) {
   const VectorOps ops(problem.device());
   Vector moved(problem.device(), u.size()), change(problem.device(), u.size());
-  ops.fill_random(1, moved);
-  const auto state = u.host_read();
-  const auto values = moved.host_write();
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] *= rounding * state[i];
+  ops.fill_random(1, change);
+  ops.multiply(u, change, moved);
+  ops.scale(rounding, moved);
   problem.apply_tangent_free(moved, change);
   boundary.clear_entries(change);
   if (residual.norm <= ops.norm(change)) return true;
@@ -275,7 +258,7 @@ private:
     factor_ = factor;
     problem_.set_load_factor(factor);
     boundary_.set_factor(factor);
-    boundary_.settle(u_);
+    boundary_.settle(u_, step_);
     evaluate(u_, residual_);
     if (!residual_.is_finite) return refuse_start();
     first_norm_ = std::max(first_norm_, residual_.norm);

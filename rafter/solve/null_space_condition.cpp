@@ -195,13 +195,12 @@ private:
 
   /// Returns M v in a vector of the system, where M is the mass matrix.
   Vector load_of(const Vector& vector) const {
-    const auto offset = static_cast<std::ptrdiff_t>(on_.A_.system().offset(field_));
+    const auto entries = on_.A_.system().entries(field_);
+    const VectorOps ops(on_.A_.device());
     Vector part = mass_.make_vector(), image = mass_.make_vector(), result = on_.A_.make_vector();
-    const auto values = vector.host_read();
-    std::copy_n(values.begin() + offset, part.size(), part.host_overwrite().begin());
+    ops.copy_range({vector, entries}, part);
     mass_.apply(part, image);
-    VectorOps(on_.A_.device()).fill(0, result);
-    std::ranges::copy(image.host_read(), result.host_write().begin() + offset);
+    ops.copy_range(image, {result, entries});
     return result;
   }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/solve/preconditioner.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -10,26 +9,20 @@
 namespace rafter::solvers {
 
 Vector inverse_diagonal(const op::LinearOperator& A) {
-  Vector result(A.device(), static_cast<std::size_t>(A.size()));
-  A.diagonal(result);
-  const auto entries = result.host_write();
+  Vector diagonal(A.device(), static_cast<std::size_t>(A.size())), result(A.device(), diagonal.size());
+  A.diagonal(diagonal);
+  const bool has_inverse = VectorOps(A).runner().run("invert", {}, {diagonal, result})[0] == 0;
   comm::agree(*A.communicator(), [&] {
-    std::size_t end = 0; // of the owned range before
-    for (const auto& range : A.owned_ranges()) {
-      std::fill(entries.begin() + static_cast<std::ptrdiff_t>(end), entries.begin() + range.begin, 0); // ghosts
-      end = static_cast<std::size_t>(range.end);
-      for (auto i = static_cast<std::size_t>(range.begin); i < end; ++i) {
-        const double inverse = 1.0 / entries[i];
-        if (!std::isfinite(inverse) || !std::isfinite(entries[i]))
+    if (has_inverse) return;
+    const auto entries = diagonal.host_read();
+    for (const auto& range : A.owned_ranges())
+      for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end); ++i)
+        if (!std::isfinite(1 / entries[i]) || !std::isfinite(entries[i]))
           throw base::SolverError(
               fmt::format("preconditioner: the diagonal entry of row {} is {}, which has no inverse: an "
                           "unknown that no term of the form involves, a coefficient that is zero or not finite, or "
                           "fewer quadrature points than the degree needs",
                           i, entries[i]));
-        entries[i] = inverse;
-      }
-    }
-    std::fill(entries.begin() + static_cast<std::ptrdiff_t>(end), entries.end(), 0);
   });
   return result;
 }

@@ -33,8 +33,6 @@ ResidualProblem::ResidualProblem(std::shared_ptr<const op::GeneratedForm> residu
   if (built_residual_->system.spaces != system.spaces)
     throw base::InputError("the residual and its tangent are on different systems of spaces");
   if (built_energy_) energy_.emplace(built_energy_);
-  for (const auto& space : system.spaces)
-    parts_.emplace_back(tangent_->device(), static_cast<std::size_t>(space->num_local()));
 }
 
 std::vector<std::int64_t> ResidualProblem::field_offsets() const {
@@ -58,12 +56,8 @@ template <class Target>
 void ResidualProblem::set_state(Target& target, const form::LoweredForm& form, const Vector& u) {
   const auto& system = tangent_->system();
   op::check_size(system, u, "the state");
-  for (std::size_t f = 0; f < state_.size(); ++f) {
-    if (!has_field(form, state_[f])) continue;
-    const auto values = u.host_read().subspan(static_cast<std::size_t>(system.offset(f)), parts_[f].size());
-    std::ranges::copy(values, parts_[f].host_overwrite().begin());
-    target.set(state_[f], parts_[f]);
-  }
+  for (std::size_t f = 0; f < state_.size(); ++f)
+    if (has_field(form, state_[f])) target.set(state_[f], u, system.entries(f));
 }
 
 void ResidualProblem::set(const std::string& name, const Vector& values) {

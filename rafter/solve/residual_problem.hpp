@@ -61,7 +61,6 @@ private:
   op::LinearForm residual_;
   std::optional<op::Functional> energy_;
   std::vector<std::string> state_;
-  std::vector<Vector> parts_; ///< vectors of the fields of a state, shape (field of the system)
 };
 
 } // namespace rafter::solvers

@@ -18,13 +18,8 @@ namespace {
 /// Returns the 2-norm of the loads on free unknowns and the reactions of a state on fixed ones.
 double scale_of(const op::Operator& A, const Vector& load, const Vector& x) {
   if (const auto reference = force_norm(A, load)) return reference(x);
-  double sum = 0;
   const VectorOps ops(A.device());
-  for (const auto entry : A.constraints().entries) {
-    const double value = load.host_read()[static_cast<std::size_t>(entry)];
-    sum += value * value;
-  }
-  return std::sqrt(std::max(0.0, ops.dot(load, load) - sum));
+  return std::sqrt(std::max(0.0, ops.dot(load, load) - A.constrained_square(load)));
 }
 
 } // namespace
@@ -61,8 +56,6 @@ ThetaStepper::ThetaStepper(form::ThetaForms forms, std::vector<std::string> name
                            TimeSolverOptions options)
     : forms_(std::move(forms)), names_(std::move(names)), tangent_(std::move(tangent)), options_(std::move(options)) {
   mesh::require_whole(*tangent_->system().mesh, "steps in time");
-  for (const auto& space : tangent_->system().spaces)
-    parts_.emplace_back(tangent_->device(), static_cast<std::size_t>(space->num_local()));
   if (forms_.is_linear)
     load_ = std::make_unique<op::LinearForm>(std::move(load));
   else
@@ -122,11 +115,9 @@ void ThetaStepper::set_state(const Vector& u) {
     const auto name = form::old_field_name(names_[f]);
     const bool is_of_load = has_field(forms_.load, name), is_of_tangent = has_field(forms_.tangent, name);
     if (!is_of_load && !is_of_tangent) continue;
-    std::ranges::copy(u.host_read().subspan(static_cast<std::size_t>(system.offset(f)), parts_[f].size()),
-                      parts_[f].host_overwrite().begin());
-    if (is_of_tangent) tangent_->set(name, parts_[f]);
+    if (is_of_tangent) tangent_->set(name, u, system.entries(f));
     is_stale_ = is_stale_ || is_of_tangent;
-    if (is_of_load) load().set(name, parts_[f]);
+    if (is_of_load) load().set(name, u, system.entries(f));
   }
 }
 
@@ -169,17 +160,16 @@ std::string ThetaStepper::describe_non_finite(const TimeStep& step, const Vector
 TimeStepResult ThetaStepper::project(double time, Vector& u) {
   bind({.first = 0, .last = 0, .constraint = 1, .theta = 1}, time, time, u);
   Vector start = tangent_->make_vector();
-  VectorOps(u.device()).copy(u, start);
+  const VectorOps ops(u.device());
+  ops.copy(u, start);
   auto result = solve(time, u);
   if (result.failure == Failure::singular_operator)
     result.message +=
         "; the projection of the first state needs dt() of a field on all of the mesh and in all components";
   const auto& system = tangent_->system();
   for (std::size_t f = 0; f < names_.size(); ++f)
-    if (forms_.roles[f] == form::FieldRole::multiplier) {
-      const auto offset = static_cast<std::size_t>(system.offset(f)), size = parts_[f].size();
-      std::ranges::copy(start.host_read().subspan(offset, size), u.host_write().subspan(offset, size).begin());
-    }
+    if (forms_.roles[f] == form::FieldRole::multiplier)
+      ops.copy_range({start, system.entries(f)}, {u, system.entries(f)});
   return result;
 }
 

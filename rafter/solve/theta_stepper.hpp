@@ -128,8 +128,7 @@ private:
   ConstrainedNullSpace null_space_;
   std::map<std::string, double> parameters_; ///< present values of the tangent's parameters
   std::shared_ptr<KeptPreconditioner> preconditioner_ = std::make_shared<KeptPreconditioner>();
-  bool is_stale_ = true;      ///< says whether the operator has changed since the preconditioner followed it
-  std::vector<Vector> parts_; ///< vectors of the fields of a state, shape (field)
+  bool is_stale_ = true; ///< says whether the operator has changed since the preconditioner followed it
 };
 
 } // namespace rafter::solvers

@@ -48,6 +48,9 @@ void VectorOps::fill_random(std::uint32_t stream, Vector& x) const {
 
 void VectorOps::fill(double value, Vector& x) const { run("fill", {value}, {x}); }
 void VectorOps::copy(const Vector& x, Vector& y) const { run("copy", {}, {x, y}); }
+void VectorOps::copy_range(const op::LoopOperand& x, const op::LoopOperand& y) const {
+  runner_.run("copy", {}, {x, y});
+}
 void VectorOps::scale(double a, Vector& x) const { run("scale", {a}, {x}); }
 void VectorOps::axpy(double a, const Vector& x, Vector& y) const { run("axpy", {a}, {x, y}); }
 void VectorOps::aypx(double a, const Vector& x, Vector& y) const { run("aypx", {a}, {x, y}); }
@@ -82,7 +85,8 @@ void VectorOps::multi_axpy(double a, std::span<const double> h, std::span<const 
 }
 
 std::int64_t VectorOps::first_non_finite(const Vector& x) const {
-  const auto in = x.host_read();
+  if (runner_.run("spoil", {}, {x})[0] == 0) return -1;
+  const auto in = x.host_read(); // for a message: runs that go on read nothing
   for (const auto& range : owned(x))
     for (std::int32_t i = range.begin; i < range.end; ++i)
       if (!std::isfinite(in[static_cast<std::size_t>(i)])) return i;

@@ -27,7 +27,10 @@ public:
   void fill(double value, Vector& x) const; ///< sets x_i = value
   /// Fills x with reproducible numbers in [-1, 1), which differ from stream to stream.
   void fill_random(std::uint32_t stream, Vector& x) const;
-  void copy(const Vector& x, Vector& y) const;                      ///< y = x
+  void copy(const Vector& x, Vector& y) const; ///< y = x
+  /// Sets entries of y to entries of x, in their order, on this process: copy_range({x, range}, y),
+  /// copy_range(x, {y, range}) or copy_range({x, range}, {y, other}). The vectors are distinct.
+  void copy_range(const op::LoopOperand& x, const op::LoopOperand& y) const;
   void scale(double a, Vector& x) const;                            ///< x = a x
   void axpy(double a, const Vector& x, Vector& y) const;            ///< y = y + a x
   void aypx(double a, const Vector& x, Vector& y) const;            ///< y = x + a y

@@ -2,6 +2,7 @@
 #include <rafter/tune/planner.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <exception>
 #include <map>
@@ -75,7 +76,8 @@ std::vector<Measurement> remembered(const Store& store, const std::string& key) 
 } // namespace
 
 std::string_view name(Origin origin) {
-  return origin == Origin::given ? "given" : origin == Origin::predicted ? "predicted" : "measured";
+  constexpr std::array<std::string_view, 4> names{"given", "predicted", "measured", "usual"};
+  return names.at(static_cast<std::size_t>(origin));
 }
 
 Planner::Planner(PlannerOptions options) : options_(std::move(options)) { options_.machine = steady(options_.machine); }

@@ -25,8 +25,8 @@ struct Candidate {
   std::optional<double> measured_seconds; ///< remembered or just measured
 };
 
-/// Where a plan comes from.
-enum class Origin : std::uint8_t { given, predicted, measured };
+/// Where a plan comes from; `usual`: it is that of kernels for which none is chosen, which run a few times.
+enum class Origin : std::uint8_t { given, predicted, measured, usual };
 std::string_view name(Origin origin);
 
 /// A plan and why.

@@ -98,6 +98,23 @@ class Devices(command_test.CommandTest):
         self.assertGreater(report["copies"]["kernels"]["bytes_to_device"], 0)
         self.assertIn("MB to device", text)
 
+    def test_solves_with_blocks_of_fields_keep_their_vectors_on_the_device(self):
+        self.require_opencl()
+        result = self.run_rafter("solve", os.path.join(command_test.SOURCE, "examples", "stokes-block.toml"), "--device", "opencl",
+                                 "--set", "output.file=stokes.vtkhdf", "--json", "report.json")
+        self.assertEqual(result.returncode, command_test.DONE, result.stderr)
+        with open(self.path("report.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        self.assertGreater(report["iterations"], 20)
+        for direction in ("device", "host"):
+            self.assertLess(report["copies"]["solve"][f"bytes_to_{direction}"], 8 * report["dofs"], "a vector was copied")
+
+    def test_plans_of_kernels_that_run_a_few_times_are_not_said_to_be_given(self):
+        self.require_opencl()
+        result = self.run_rafter("kernel", self.write(command_test.POISSON), "--device", "opencl", "--plan", "scatter=two-pass")
+        self.assertEqual(re.findall(r"(?m)^ +plan (.): .*\((.*)\)$", result.stdout), [("A", "given"), ("B", "usual")],
+                         result.stderr + result.stdout)
+
     def test_plans_are_measured_and_remembered_for_the_device(self):
         self.require_opencl()
         problem = self.write(command_test.POISSON)
@@ -144,6 +161,20 @@ class Devices(command_test.CommandTest):
         self.require_opencl()
         rows = self.bench("axlocal", "--degrees", "1", "--equations", "poisson", "--kernels", "baseline,trilinear")
         self.assertLess(max(row.get("difference", 0) for row in rows), 1e-12)
+
+    def test_rows_whose_plans_need_the_host_are_left_out_or_refused(self):
+        self.require_opencl()
+        for suite, key, left, kept in (("elasticity-solve", "solver", "pa_jac, pa_gmg", ["rafter"]),
+                                       ("elasticity-kernel", "step", "pa-qvec, c1, c2, c3, lanes, layers, even-odd", ["planned"])):
+            result = self.run_rafter("bench", suite, "--device", "opencl", *self.SMALL, "--degrees", "2", "--json", "rows.json")
+            self.assertEqual(result.returncode, command_test.DONE, result.stderr)
+            self.assertRegex(result.stdout, rf"(?m)^left out, since their plans do not run on device 'opencl': {left}$")
+            with open(self.path("rows.json"), encoding="utf-8") as file:
+                self.assertEqual([row[key] for row in json.load(file)["rows"]], kept)
+            os.remove(self.path("rows.json"))
+            by_name = left.split(", ")[0] + "," + kept[0]
+            result = self.run_rafter("bench", suite, "--device", "opencl", f"--{key}s", by_name)
+            self.assert_refused(result, by_name.split(",")[0], "opencl", "accepted there: ", kept[0])
 
     def test_suites_beside_loops_of_the_host_name_those_that_take_a_device(self):
         for suite in ("gathers", "sparse"):

@@ -47,7 +47,7 @@ TEST_F(Tuning, OperatorsTakeTheFastestPlanOfEveryCellKernel) {
   for (const auto& piece : built->pieces) {
     const auto& decision = piece.kernel.info.decision;
     if (piece.block < 0) {
-      EXPECT_EQ(decision.origin, tune::Origin::given); // plans of facets are not tuned
+      EXPECT_EQ(decision.origin, tune::Origin::usual); // plans of facets are not tuned
       continue;
     }
     ASSERT_LT(num_cell_kernels, tuned.size());

@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include <rafter/operator/compiled_transfer.hpp>
+#include <rafter/solve/block_preconditioner.hpp>
 #include <rafter/solve/inverse_matrix.hpp>
+#include <rafter/solve/newton.hpp>
 #include <tests/support/counted_opencl.hpp>
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/multigrid_problems.hpp>
@@ -141,6 +143,75 @@ TEST_F(ResidentSolves, ReadResidualsAloneAndFindTheSolutionOfTheHost) {
     EXPECT_LE(waits.writes, tables_at_begin);
     EXPECT_EQ(waits.finishes, 0);
   }
+}
+
+TEST_F(ResidentSolves, BlocksOfFieldsAndInverseDiagonalsWaitForNothing) {
+  const auto problem = problem_on(CountedOpenCl::device(), "p", 1, {.degree = 2});
+  const auto& A = problem.A();
+  const auto size = static_cast<std::int32_t>(A.size());
+  const auto part = [&](std::int32_t begin) {
+    const std::shared_ptr<const op::LinearOperator> own(&A, [](const op::LinearOperator*) {});
+    return solvers::BlockPreconditioner::Part{
+        .block = {.field = "u", .preconditioner = "jacobi", .entries = {begin, begin + size}, .A = own},
+        .make = [&A] { return std::make_shared<const solvers::Jacobi>(A); }};
+  };
+  const solvers::BlockPreconditioner M(2 * size + 48, {part(16), part(size + 32)});
+  const auto random = random_values(static_cast<std::size_t>(2 * size + 48), 1);
+  const Vector r(A.device(), base::AlignedVector<double>(random.begin(), random.end()));
+  Vector z(A.device(), r.size());
+  M.apply(r, z);
+  EXPECT_EQ(CountedOpenCl::waits_of([&] { M.apply(r, z); }), DriverWaits());
+  Vector diagonal = A.make_vector();
+  A.diagonal(diagonal);
+  for (std::size_t i = 0; i < diagonal.size(); ++i)
+    for (const std::size_t begin : {std::size_t(16), diagonal.size() + 32})
+      EXPECT_DOUBLE_EQ(z.host_read()[begin + i] * diagonal.host_read()[i], random[begin + i]);
+  EXPECT_EQ(z.host_read()[diagonal.size() + 20], 0);
+
+  const auto waits = CountedOpenCl::waits_of([&] { (void)solvers::inverse_diagonal(A); });
+  EXPECT_EQ(waits.largest_read, sizeof(double));
+}
+
+/// Equations A u = b, whose tangent is A everywhere.
+class LinearEquations final : public solvers::NonlinearProblem {
+public:
+  LinearEquations(const op::Operator& A, const Vector& b) : A_(A), b_(b), ops_(A.device()) {}
+  std::shared_ptr<device::Device> device() const override { return A_.device(); }
+  std::int64_t size() const override { return A_.size(); }
+  const space::Constraints& constraints() const override { return A_.constraints(); }
+  void residual(const Vector& u, Vector& r) override {
+    A_.apply_free(u, r);
+    ops_.axpy(-1, b_, r);
+  }
+  void linearise(const Vector&) override {}
+  const op::LinearOperator& tangent() const override { return A_; }
+  void apply_tangent_free(const Vector& du, Vector& y) const override { A_.apply_free(du, y); }
+  std::string describe_non_finite(const Vector&) const override { return "somewhere"; }
+
+private:
+  const op::Operator& A_;
+  const Vector& b_;
+  solvers::VectorOps ops_;
+};
+
+TEST_F(ResidentSolves, NewtonsMethodReadsNumbersAlone) {
+  const auto problem = problem_on(CountedOpenCl::device(), "p", 1, {.degree = 2});
+  const auto& A = problem.A();
+  const Vector b = random_residual(A, 2);
+  LinearEquations equations(A, b);
+  solvers::NewtonOptions options{.rtol = 1e-10};
+  options.solver.preconditioner = "jacobi";
+  const auto solve = [&](Vector& u) {
+    const auto result = solvers::newton(equations, u, options);
+    EXPECT_EQ(result.status, solvers::Status::converged) << result.message;
+    EXPECT_GE(result.iterations, 2);
+  };
+  Vector first = A.make_vector(), u = A.make_vector();
+  solve(first);
+  const auto waits = CountedOpenCl::waits_of([&] { solve(u); });
+  constexpr std::size_t rows = 17 * 8 * sizeof(double); // of one queue of iterations
+  ASSERT_GT(u.size() * sizeof(double), 2 * rows);
+  EXPECT_LE(waits.largest_read, rows);
 }
 
 /// The solution after so many iterations. The form is one that tests of actions compile for a device, too. `plan` is

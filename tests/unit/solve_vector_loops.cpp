@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 
 #include <rafter/solve/vector_loops.hpp>
@@ -72,6 +73,13 @@ const std::map<std::string, Definition>& definitions() {
          return Sums{};
        }},
       {"dot", [](In, Entries v) { return Sums{v[0] * v[1]}; }},
+      {"spoil", [](In, Entries) { return Sums{0}; }},
+      {"invert",
+       [](In, Entries v) {
+         v[1] = 1 / v[0];
+         return Sums{0};
+       }},
+      {"negative", [](In, Entries v) { return Sums{v[0] < 0 ? -2 * v[0] : 0}; }},
       {"advance",
        [](In s, Entries v) {
          v[2] += s[0] * v[0];
@@ -284,6 +292,76 @@ TEST(VectorLoops, AgreeWithTheirDefinitionOnTheInterpreter) {
 TEST(VectorLoops, AgreeWithTheirDefinitionOnOpenCl) {
   if (!has_opencl()) GTEST_SKIP() << "this machine has no OpenCL device (apt-get install pocl-opencl-icd)";
   expect_definitions(device::make_device("opencl"));
+}
+
+std::vector<std::shared_ptr<device::Device>> all_devices() {
+  std::vector<std::shared_ptr<device::Device>> result{memory_device(2), device::make_device("checked"),
+                                                      std::make_shared<InterpreterDevice>()};
+  if (has_opencl()) result.push_back(device::make_device("opencl"));
+  return result;
+}
+
+device::Vector on(const std::shared_ptr<device::Device>& device, std::vector<double> values) {
+  return {device, base::AlignedVector<double>(values.begin(), values.end())};
+}
+
+/// Entries before and behind a range stay, also where a vector is written that the host has changed last.
+TEST(VectorRanges, AreCopiedToRangesWithoutTheHost) {
+  constexpr std::size_t length = 9001, count = 8500;
+  const op::EntryRange from{17, 17 + count}, to{3, 3 + count};
+  const auto x_values = random_values(length, 1), y_values = random_values(length, 2);
+  for (const auto& device : all_devices()) {
+    SCOPED_TRACE(device->name());
+    const solvers::VectorOps ops(device);
+    const auto x = on(device, x_values);
+    device::Vector part(device, count), y = on(device, y_values);
+    ops.copy(x, y); // what a first run copies to the device stays there
+    ops.copy_range({x, from}, part);
+    y = on(device, y_values);
+    (void)y.device_read();
+    const auto before = device->copies();
+    ops.copy_range({x, from}, part);
+    ops.copy_range(part, {y, to});
+    EXPECT_EQ(device->copies(), before);
+    auto expected = y_values;
+    std::copy_n(x_values.begin() + from.begin, count, expected.begin() + to.begin);
+    EXPECT_EQ(values(y), expected);
+    ops.copy_range({y, {0, 5}}, {part, {2, 7}});
+    EXPECT_EQ(part.host_read()[1], x_values[18]);
+    EXPECT_EQ(part.host_read()[2], expected[0]);
+    EXPECT_EQ(part.host_read()[6], expected[4]);
+    EXPECT_EQ(part.host_read()[7], x_values[24]);
+  }
+}
+
+TEST(VectorRanges, OutsideOfAVectorOrOfAnotherLengthAreRefused) {
+  const solvers::VectorOps ops(memory_device());
+  const auto x = make_vector({1, 2, 3});
+  auto y = make_vector({4, 5, 6});
+  EXPECT_THROW(ops.copy_range({x, {1, 4}}, y), base::InternalError);
+  EXPECT_THROW(ops.copy_range({x, {-1, 2}}, y), base::InternalError);
+  EXPECT_THROW(ops.copy_range({x, {2, 1}}, y), base::InternalError);
+  EXPECT_THROW(ops.copy_range({x, {1, 3}}, y), base::InternalError);
+}
+
+TEST(VectorEntries, ThatAreNotFiniteAreFoundWithoutReadingTheOthers) {
+  for (const auto& device : all_devices()) {
+    SCOPED_TRACE(device->name());
+    const solvers::VectorOps ops(device);
+    auto entries = random_values(5000, 1);
+    const auto finite = on(device, entries);
+    EXPECT_EQ(ops.first_non_finite(finite), -1);
+    const auto before = device->copies();
+    EXPECT_EQ(ops.first_non_finite(finite), -1);
+    EXPECT_LE((device->copies() - before).bytes_to_host, static_cast<std::int64_t>(sizeof(double)));
+    for (const double value : {std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
+                               std::numeric_limits<double>::quiet_NaN()})
+      for (const std::size_t place : {0U, 4099U, 4999U}) {
+        auto changed = entries;
+        changed[place] = value;
+        EXPECT_EQ(ops.first_non_finite(on(device, changed)), static_cast<std::int64_t>(place)) << value;
+      }
+  }
 }
 
 /// Programs of groups of items have no races, and their sums do not depend on the order of groups.
