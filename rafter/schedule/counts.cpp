@@ -84,8 +84,8 @@ private:
     statement(*node.operands[1], {times.executed * first, times.written});
     if (first < 1) statement(*node.operands[2], {times.executed * (1 - first), times.written});
   }
-  /// Says whether a loop asks for lines of a list, of which the mesh has as many as it has: none where vectors stay in a
-  /// cache.
+  /// Says whether a loop asks for lines of a list, of which the mesh has as many as it has: none where vectors stay in
+  /// a cache.
   static bool asks_by_list(const Node& loop) {
     const auto& inside = loop.operands[1]->operands;
     return !inside.empty() && inside.front()->kind == Kind::ilet && inside.back()->kind == Kind::prefetch;
