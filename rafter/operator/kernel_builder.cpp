@@ -133,7 +133,9 @@ GeneratedKernel build_kernel(const KernelSpecification& specification, const Ker
     return generator ? *generator : generator.emplace(specification, options);
   };
   tune::Decision decision;
-  if (!options.plan && !has_usual_plan(specification, options)) {
+  if (has_usual_plan(specification, options)) {
+    decision.origin = tune::Origin::usual;
+  } else if (!options.plan) {
     decision.origin = tune::Origin::predicted;
     if (planner.store != nullptr && planner.store->exists()) decision = generating().measured();
   }
