@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/base/sorted_order.hpp>
 #include <rafter/mesh/geometry_nodes.hpp>
 #include <rafter/mesh/identification.hpp>
 #include <rafter/mesh/limits.hpp>
@@ -217,6 +218,53 @@ RefinedVertices::RefinedVertices(const Mesh& mesh, Axes axes) : mesh_(mesh), axe
     throw base::InputError(
         fmt::format("mesh '{}' refined: {} vertices; local numbers have 32 bits", mesh.source, next));
   total_ = static_cast<std::int32_t>(next);
+  if (mesh.tdim > 1) put_between();
+}
+
+/// Orders the vertices by the mean of the numbers of the vertices that they lie between. Children see their edges and
+/// faces in the orientations in which their parent does then, so that cells which are alike stay alike.
+void RefinedVertices::put_between() {
+  constexpr std::int64_t common = 120; // a multiple of all numbers of vertices of an entity
+  std::vector<std::uint64_t> means(static_cast<std::size_t>(total_), 0);
+  for (std::int32_t vertex = 0; vertex < mesh_.num_vertices; ++vertex)
+    means[static_cast<std::size_t>(vertex)] = static_cast<std::uint64_t>(common * vertex);
+  for (std::size_t g = 0; g < mesh_.groups.size(); ++g) {
+    const auto& group = mesh_.groups[g];
+    const auto num_vertices = static_cast<std::size_t>(element::num_vertices(group.shape));
+    struct Centre {
+      EntityCentre entity;
+      std::vector<int> vertices;
+    };
+    std::vector<Centre> centres;
+    for (const auto& centre : subdivision(group.shape, {axes_}).vertices)
+      if (centre.dim > 0) {
+        const auto local = element::entity_vertices(group.shape, centre.dim, centre.entity);
+        centres.push_back({centre, {local.begin(), local.end()}});
+      }
+    for (std::int32_t cell = 0; cell < group.num_cells(); ++cell) {
+      const auto* of_cell = group.vertices.data() + static_cast<std::size_t>(cell) * num_vertices;
+      for (const auto& centre : centres) {
+        auto& mean = means[static_cast<std::size_t>(number(static_cast<int>(g), cell, centre.entity))];
+        if (mean != 0) continue;
+        std::int64_t sum = 0;
+        for (const int v : centre.vertices) sum += of_cell[v];
+        mean = static_cast<std::uint64_t>(sum * (common / static_cast<std::int64_t>(centre.vertices.size())));
+      }
+    }
+  }
+  const auto order = base::sorted_order(means);
+  std::vector<std::int32_t> places(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    places[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
+  const auto replace = [&](std::vector<std::int32_t>& numbers) {
+    for (auto& number : numbers)
+      if (number >= 0) number = places[static_cast<std::size_t>(number)];
+  };
+  replace(edge_centres_);
+  replace(face_centres_);
+  for (auto& centres : cell_centres_) replace(centres);
+  places.resize(static_cast<std::size_t>(mesh_.num_vertices));
+  kept_ = std::move(places);
 }
 
 /// Gives numbers from `next` on to the centres of edges, in the order of edges; returns the next number.
@@ -247,7 +295,7 @@ std::int64_t RefinedVertices::number_faces(std::int64_t next) {
 std::int32_t RefinedVertices::number(int group, std::int32_t cell, const EntityCentre& centre) const {
   const auto& cells = mesh_.groups[group];
   const auto entity = static_cast<std::size_t>(cell) * element::num_entities(cells.shape, centre.dim) + centre.entity;
-  if (centre.dim == 0) return cells.vertices[entity];
+  if (centre.dim == 0) return kept(cells.vertices[entity]);
   if (centre.dim == mesh_.tdim) return cell_centres_[group][cell];
   if (centre.dim == 1) return edge_centres_[mesh_.topology().groups[group].edges[entity]];
   return face_centres_[mesh_.topology().groups[group].faces[entity]];

@@ -48,8 +48,12 @@ VertexPoints vertex_points(const Mesh& mesh) {
 /// Vertex coordinates of the refined mesh if all cells have degree 1: a new vertex lies at the mean of the 2, 4 or 8
 /// vertices of its entity.
 std::vector<double> refined_vertex_points(const Mesh& mesh, const RefinedVertices& vertices,
-                                          std::vector<double> points) {
-  points.resize(static_cast<std::size_t>(vertices.total()) * mesh.gdim);
+                                          const std::vector<double>& coarse_points) {
+  const auto gdim = static_cast<std::size_t>(mesh.gdim);
+  std::vector<double> points(static_cast<std::size_t>(vertices.total()) * gdim);
+  for (std::int32_t v = 0; v < mesh.num_vertices; ++v)
+    std::copy_n(coarse_points.data() + static_cast<std::size_t>(v) * gdim, gdim,
+                points.data() + static_cast<std::size_t>(vertices.kept(v)) * gdim);
   std::vector<char> placed(vertices.total(), 0);
   for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
     const auto& group = mesh.groups[g];
@@ -63,7 +67,7 @@ std::vector<double> refined_vertex_points(const Mesh& mesh, const RefinedVertice
         const auto local = element::entity_vertices(group.shape, centres[i].dim, centres[i].entity);
         for (int d = 0; d < mesh.gdim; ++d) {
           const auto x = [&](int v) {
-            return points[static_cast<std::size_t>(group.vertices[c * num_vertices + v]) * mesh.gdim + d];
+            return coarse_points[static_cast<std::size_t>(group.vertices[c * num_vertices + v]) * mesh.gdim + d];
           };
           double sum = 0; // Pairs of opposite vertices are added first: the sum has the same bits in whatever order a
                           // cell lists them.

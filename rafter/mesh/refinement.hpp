@@ -19,6 +19,10 @@ public:
   /// Throws InputError for edges that one cell halves and another does not.
   RefinedVertices(const Mesh& mesh, Axes axes);
   std::int32_t total() const { return total_; }
+  /// Number in the refined mesh of a vertex of the mesh.
+  std::int32_t kept(std::int32_t vertex) const {
+    return kept_.empty() ? vertex : kept_[static_cast<std::size_t>(vertex)];
+  }
   Axes axes() const { return axes_; }
 
   /// Numbers in the refined mesh of the vertices subdivision(shape, axes).vertices of one cell; the entries beyond them
@@ -29,9 +33,11 @@ private:
   std::int32_t number(int group, std::int32_t cell, const EntityCentre& centre) const;
   std::int64_t number_edges(std::int64_t next);
   std::int64_t number_faces(std::int64_t next);
+  void put_between();
 
   const Mesh& mesh_;
   Axes axes_;
+  std::vector<std::int32_t> kept_;         ///< vertices of the mesh, shape (vertex); empty: they keep their numbers
   std::vector<std::int32_t> edge_centres_; ///< vertex in the centre of each edge, shape (edge); -1: it is not halved
   std::vector<std::int32_t> face_centres_; ///< the same of faces, shape (face); -1 on triangles, too
   /// Vertex in the centre of each cell, shape (group)(cell); empty for shapes without.
