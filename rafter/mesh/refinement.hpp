@@ -12,8 +12,9 @@ namespace rafter::mesh {
 /// Largest number of vertices of a refined cell (hexahedron: 8 + 12 + 6 + 1).
 inline constexpr int max_refined_vertices = 27;
 
-/// Vertex numbers of a mesh that is refined along some axes. The old vertices keep theirs; the centres of edges,
-/// quadrilateral faces and cells follow, as far as they are halved.
+/// Vertex numbers of a mesh that is refined along some axes: its vertices and the centres of edges, quadrilateral faces
+/// and cells, as far as these are halved. Above one dimension a centre has its number between those of the vertices
+/// around it, so that children see their edges and faces as their parent does.
 class RefinedVertices {
 public:
   /// Throws InputError for edges that one cell halves and another does not.

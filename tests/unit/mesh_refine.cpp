@@ -305,3 +305,23 @@ TEST(refined, along_some_axes_refuses_what_does_not_fit) {
   EXPECT_EQ(message(turned, {}), "");
   EXPECT_NE(message(turned, {1}).find("refined along different axes"), std::string::npos);
 }
+
+/// Batches of cells that see their edges in the same directions gather whole runs.
+TEST(refined, children_of_boxes_see_edges_in_the_directions_of_their_parents) {
+  for (const auto* shape : {"quadrilateral", "hexahedron"}) {
+    SCOPED_TRACE(shape);
+    const bool is_plane = std::string(shape) == "quadrilateral";
+    const std::vector<int> cells = is_plane ? std::vector{3, 2} : std::vector{3, 2, 2};
+    auto box = mesh::make_box({.cells = cells, .size = std::vector<double>(cells.size(), 1.0), .shape = shape});
+    const auto fine = box.refined(2);
+    const auto& group = fine.groups.front();
+    const auto num_vertices = static_cast<std::size_t>(element::num_vertices(group.shape));
+    ASSERT_EQ(group.num_cells(), is_plane ? 6 * 16 : 12 * 64);
+    for (std::size_t first = 0; first < group.vertices.size(); first += num_vertices)
+      for (std::size_t axis = 1; axis < num_vertices; axis *= 2)
+        for (std::size_t v = 0; v < num_vertices; ++v)
+          if ((v & axis) == 0) {
+            EXPECT_LT(group.vertices[first + v], group.vertices[first + v + axis]);
+          }
+  }
+}
