@@ -202,7 +202,7 @@ struct Problem {
   solvers::SolverOptions solver;                                         ///< rtol is 1e-8 unless the file gives it
   op::Coarsening coarsening;                                             ///< levels of the preconditioner multigrid
   mesh::BoxCoarsening box_coarsening = mesh::BoxCoarsening::short_edges; ///< how its boxes are halved
-  schedule::Precision level_precision = schedule::Precision::double_precision; ///< of multigrid's levels
+  schedule::Precision level_precision = schedule::Precision::double_precision; ///< precision of multigrid's levels
   std::vector<std::string> blocks;  ///< preconditioners of the fields, shape (field); empty: there is no such table
   Location preconditioner_location; ///< place of solver.preconditioner, where the file gives it
   bool has_preconditioner = false;  ///< whether the file gives it; if not, a large problem may take multigrid

@@ -91,8 +91,8 @@ Readers readers_of(std::string_view key, const Problem& problem) {
   return readers;
 }
 
-/// The preconditioners that use a key of solver.multigrid. A start is for the whole solve: fields have none. The levels
-/// of BoomerAMG have its own smoothers.
+/// The preconditioners that use a key of solver.multigrid. A start is for the whole solve: fields have none. BoomerAMG
+/// has smoothers of its own.
 Readers readers_in_multigrid(std::string_view key, const Problem& problem) {
   Readers readers;
   for (const auto& kind : solvers::preconditioners()) {

@@ -23,7 +23,7 @@ public:
   bool empty() const { return ranges_.empty(); }
   std::int32_t num_children() const;
   const std::vector<Range>& ranges() const { return ranges_; }
-  Cell of(std::int32_t child) const;
+  Cell of(std::int32_t child) const; ///< throws InternalError for a child that there is not
   /// Adds the next child, or those of a range whose `begin` follows from what there is.
   void append(Cell parent) { append({.group = parent.group, .first_parent = parent.cell, .num_parents = 1}); }
   void append(Range range);

@@ -162,7 +162,7 @@ RefinedMesh refined_once(std::shared_ptr<const Mesh> mesh, Axes axes) {
 void skip_generation(const Mesh& middle, Mesh& fine) {
   for (auto& group : fine.groups) {
     Parents parents;
-    for (const auto& children : group.parents.ranges()) // of all cells of a group
+    for (const auto& children : group.parents.ranges()) // each has all cells of a group as parents
       for (auto range : middle.groups[children.group].parents.ranges()) {
         range.children_per_parent *= children.children_per_parent;
         parents.append(range);
@@ -218,12 +218,12 @@ RefinedVertices::RefinedVertices(const Mesh& mesh, Axes axes) : mesh_(mesh), axe
     throw base::InputError(
         fmt::format("mesh '{}' refined: {} vertices; local numbers have 32 bits", mesh.source, next));
   total_ = static_cast<std::int32_t>(next);
-  if (mesh.tdim > 1) put_between();
+  if (mesh.tdim > 1) order_between();
 }
 
 /// Orders the vertices by the mean of the numbers of the vertices that they lie between. Children see their edges and
 /// faces in the orientations in which their parent does then, so that cells which are alike stay alike.
-void RefinedVertices::put_between() {
+void RefinedVertices::order_between() {
   constexpr std::int64_t common = 120; // a multiple of all numbers of vertices of an entity
   std::vector<std::uint64_t> means(static_cast<std::size_t>(total_), 0);
   for (std::int32_t vertex = 0; vertex < mesh_.num_vertices; ++vertex)
@@ -264,7 +264,7 @@ void RefinedVertices::put_between() {
   replace(face_centres_);
   for (auto& centres : cell_centres_) replace(centres);
   places.resize(static_cast<std::size_t>(mesh_.num_vertices));
-  kept_ = std::move(places);
+  of_vertices_ = std::move(places);
 }
 
 /// Gives numbers from `next` on to the centres of edges, in the order of edges; returns the next number.
@@ -295,7 +295,7 @@ std::int64_t RefinedVertices::number_faces(std::int64_t next) {
 std::int32_t RefinedVertices::number(int group, std::int32_t cell, const EntityCentre& centre) const {
   const auto& cells = mesh_.groups[group];
   const auto entity = static_cast<std::size_t>(cell) * element::num_entities(cells.shape, centre.dim) + centre.entity;
-  if (centre.dim == 0) return kept(cells.vertices[entity]);
+  if (centre.dim == 0) return of_vertex(cells.vertices[entity]);
   if (centre.dim == mesh_.tdim) return cell_centres_[group][cell];
   if (centre.dim == 1) return edge_centres_[mesh_.topology().groups[group].edges[entity]];
   return face_centres_[mesh_.topology().groups[group].faces[entity]];

@@ -53,7 +53,7 @@ std::vector<double> refined_vertex_points(const Mesh& mesh, const RefinedVertice
   std::vector<double> points(static_cast<std::size_t>(vertices.total()) * gdim);
   for (std::int32_t v = 0; v < mesh.num_vertices; ++v)
     std::copy_n(coarse_points.data() + static_cast<std::size_t>(v) * gdim, gdim,
-                points.data() + static_cast<std::size_t>(vertices.kept(v)) * gdim);
+                points.data() + static_cast<std::size_t>(vertices.of_vertex(v)) * gdim);
   std::vector<char> placed(vertices.total(), 0);
   for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
     const auto& group = mesh.groups[g];

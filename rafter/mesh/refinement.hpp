@@ -21,8 +21,8 @@ public:
   RefinedVertices(const Mesh& mesh, Axes axes);
   std::int32_t total() const { return total_; }
   /// Number in the refined mesh of a vertex of the mesh.
-  std::int32_t kept(std::int32_t vertex) const {
-    return kept_.empty() ? vertex : kept_[static_cast<std::size_t>(vertex)];
+  std::int32_t of_vertex(std::int32_t vertex) const {
+    return of_vertices_.empty() ? vertex : of_vertices_[static_cast<std::size_t>(vertex)];
   }
   Axes axes() const { return axes_; }
 
@@ -34,11 +34,13 @@ private:
   std::int32_t number(int group, std::int32_t cell, const EntityCentre& centre) const;
   std::int64_t number_edges(std::int64_t next);
   std::int64_t number_faces(std::int64_t next);
-  void put_between();
+  /// Gives centres numbers between those of the vertices around them.
+  void order_between();
 
   const Mesh& mesh_;
   Axes axes_;
-  std::vector<std::int32_t> kept_;         ///< vertices of the mesh, shape (vertex); empty: they keep their numbers
+  std::vector<std::int32_t>
+      of_vertices_; ///< numbers of the vertices of the mesh, shape (vertex); empty: they keep theirs
   std::vector<std::int32_t> edge_centres_; ///< vertex in the centre of each edge, shape (edge); -1: it is not halved
   std::vector<std::int32_t> face_centres_; ///< the same of faces, shape (face); -1 on triangles, too
   /// Vertex in the centre of each cell, shape (group)(cell); empty for shapes without.

@@ -43,7 +43,7 @@ System system_on(const std::vector<std::shared_ptr<const form::FieldSpace>>& all
   return make_system(std::move(spaces));
 }
 
-/// Those of the entries, which ascend, that this process owns.
+/// Returns the entries that this process owns; `entries` ascend.
 std::vector<std::int32_t> owned_of(const System& system, std::span<const std::int32_t> entries) {
   std::vector<std::int32_t> result;
   for (const auto& owned : system.owned_ranges())

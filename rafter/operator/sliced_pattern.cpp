@@ -64,7 +64,7 @@ private:
   /// A cell of a row.
   struct Cell {
     const std::int32_t* entries;       ///< shape (local group)
-    Slot* slots;                       ///< of the pairs of the row with the cell's groups, shape (local group)
+    Slot* slots;                       ///< numbers of the pairs of the row with the cell's groups, shape (local group)
     const LocalColumns* local_columns; ///< null: the cell is dense and of common_length_
     std::size_t local;                 ///< group of the row
   };

@@ -29,10 +29,10 @@ struct SlicedPattern {
   std::vector<std::uint16_t> diagonals;
 
   static constexpr std::uint16_t not_coupled = 0xffff;
-  /// Calls visit(slots), a pointer to the number that pair `first` of groups of unknowns of cells has, numbered as in
-  /// CellUnknowns, and to those of the pairs behind it: the number of the block column of the second group among those
-  /// of the row of the first one; the largest number of the type where they share no entry. Numbers have 8 bits where
-  /// that is enough for all rows, which is half of what a cell matrix takes while it is added, else 16.
+  /// Calls visit(slots). Each pair of groups of unknowns of a cell, numbered as in CellUnknowns, has a slot: the number
+  /// of the block column of the second group among those of the row of the first one, or the largest number of the type
+  /// where the groups share no entry. `slots` points to the slot of pair `first`, and the next pairs follow. Slots have
+  /// 8 bits where all rows are short enough, else 16.
   template <class Visit> void with_slots(std::size_t first, const Visit& visit) const {
     if (slots_.empty())
       visit(short_slots_.data() + first);

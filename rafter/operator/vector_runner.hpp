@@ -33,9 +33,9 @@ public:
   const VectorKernel& kernel(std::string_view loop) const;
 
   /// Runs a loop and returns its sums over this process, which are valid until the next run. Loops without lists visit
-  /// the owned entries, the others all entries of their lists; with ranges of vectors they visit all of these. Vectors
-  /// that are written are distinct from all others. Throws InternalError for vectors whose sizes differ, and for loops
-  /// that assign scalars.
+  /// the owned entries, the others all entries of their lists; with ranges of vectors they visit all of these. A
+  /// vector that is written is distinct from all others. Throws InternalError for vectors whose sizes differ, and for
+  /// loops that assign scalars.
   std::span<double> run(const VectorKernel& kernel, Scalars scalars, LoopOperands operands) const;
   std::span<double> run(std::string_view loop, std::initializer_list<double> scalars,
                         std::initializer_list<LoopOperand> operands) const {

@@ -32,6 +32,7 @@ public:
   DistantLineSearch(const BlockDofs& dofs, int components, std::size_t window)
       : dofs_(dofs), components_(components), window_(window) {}
 
+  /// The window begins with the first batch at the earliest, so that parts do not depend on each other.
   PartOfLines find(std::size_t first_batch, std::size_t end_batch) {
     PartOfLines result;
     window_begin_ = first_batch;
