@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,6 +14,7 @@
 #include <rafter/form/parser.hpp>
 #include <rafter/form/printer.hpp>
 #include <rafter/form/time_derivative.hpp>
+#include <rafter/form/walk.hpp>
 #include <rafter/mesh/describe.hpp>
 #include <rafter/solve/residual_problem.hpp>
 
@@ -45,16 +45,7 @@ bool is_constant(const io::Coefficient& data) { return data.is_by_tag || (!data.
 
 /// Returns whether the expression holds no field, so that it can be evaluated at any point.
 bool is_function_of_x(const form::Expr& e) {
-  std::set<const form::ExprNode*> is_seen;
-  std::vector<form::Expr> left{e};
-  while (!left.empty()) {
-    const auto next = std::move(left.back());
-    left.pop_back();
-    if (!is_seen.insert(&next.node()).second) continue;
-    if (next.kind() == form::NodeKind::field) return false;
-    for (const auto& operand : next.operands()) left.push_back(operand);
-  }
-  return true;
+  return !form::any_node(e, [](const form::Expr& node) { return node.kind() == form::NodeKind::field; });
 }
 
 [[noreturn]] void refuse(const io::Location& location, const std::string& key, const std::string& message) {

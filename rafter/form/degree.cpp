@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <rafter/form/printer.hpp>
+#include <rafter/form/walk.hpp>
 
 namespace rafter::form {
 
@@ -138,21 +139,17 @@ private:
   std::unordered_map<const ExprNode*, Entry> memo_;
 };
 
-int highest_field_degree(const Expr& e, std::unordered_map<const ExprNode*, int>& memo) {
-  const auto known = memo.find(&e.node());
-  if (known != memo.end()) return known->second;
-  int degree = e.node().space ? e.node().space->degree : 0;
-  for (const auto& operand : e.operands()) degree = std::max(degree, highest_field_degree(operand, memo));
-  return memo[&e.node()] = degree;
-}
-
 } // namespace
 
 DegreeEstimate estimate_degree(const Expr& e) { return DegreeEstimator()(e).estimate; }
 
 int max_field_degree(const Expr& e) {
-  std::unordered_map<const ExprNode*, int> memo;
-  return highest_field_degree(e, memo);
+  int highest = 0;
+  walk({e}, [&highest](const Expr& node) {
+    if (node.node().space) highest = std::max(highest, node.node().space->degree);
+    return true;
+  });
+  return highest;
 }
 
 int default_degree_cap(const LoweredIntegral& integral) {

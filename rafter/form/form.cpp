@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <rafter/form/printer.hpp>
+#include <rafter/form/walk.hpp>
 
 namespace rafter::form {
 
@@ -78,18 +79,13 @@ Form map_integrands(const Form& form, const std::function<Expr(const Expr&)>& ch
   return Form(std::move(integrals));
 }
 
-bool is_uniform(const Expr& e, std::unordered_map<const ExprNode*, bool>& memo) {
-  const auto known = memo.find(&e.node());
-  if (known != memo.end()) return known->second;
-  bool result = e.kind() != NodeKind::field && e.kind() != NodeKind::argument && e.kind() != NodeKind::coordinate &&
-                e.kind() != NodeKind::normal && !(e.kind() == NodeKind::coefficient && e.node().coefficient->is_by_tag);
-  for (const auto& operand : e.operands()) result = is_uniform(operand, memo) && result;
-  return memo[&e.node()] = result;
+bool varies(const Expr& e) {
+  return e.kind() == NodeKind::field || e.kind() == NodeKind::argument || e.kind() == NodeKind::coordinate ||
+         e.kind() == NodeKind::normal || (e.kind() == NodeKind::coefficient && e.node().coefficient->is_by_tag);
 }
 
 void check_factor(const Expr& factor) {
-  std::unordered_map<const ExprNode*, bool> memo;
-  if (factor.rank() != 0 || !is_uniform(factor, memo))
+  if (factor.rank() != 0 || any_node(factor, varies))
     throw base::InputError(
         fmt::format("a form can be multiplied by a constant scalar only, not by '{}': write it inside the integral",
                     summary(factor)));
@@ -130,6 +126,10 @@ MeasureSum MeasureSum::with_degree(int degree) const {
 }
 
 MeasureSum operator+(MeasureSum a, const MeasureSum& b) {
+  constexpr std::size_t most = 4096; // definitions of sums that use each other twice double them each time
+  if (a.measures_.size() + b.measures_.size() > most)
+    throw base::InputError(
+        fmt::format("a sum of {} and {} measures: a sum has at most {}", a.measures_.size(), b.measures_.size(), most));
   a.measures_.insert(a.measures_.end(), b.measures_.begin(), b.measures_.end());
   return a;
 }

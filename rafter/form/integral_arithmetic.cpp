@@ -2,10 +2,10 @@
 #include <rafter/form/integral_arithmetic.hpp>
 
 #include <algorithm>
-#include <unordered_set>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/form/walk.hpp>
 
 namespace rafter::form {
 
@@ -27,18 +27,10 @@ Value IntegralArithmetic::as_number(const Value& value) const {
 /// Says whether an expression is computed from the value of an integral.
 bool IntegralArithmetic::holds_number(const Value& value) const {
   const auto* root = std::get_if<Expr>(&value.content);
-  if (root == nullptr) return false;
-  std::vector<const ExprNode*> nodes{&root->node()};
-  std::unordered_set<const ExprNode*> is_seen;
-  while (!nodes.empty()) {
-    const ExprNode& node = *nodes.back();
-    nodes.pop_back();
-    if (!is_seen.insert(&node).second) continue;
-    if (std::ranges::any_of(*integrals_, [&](const auto& known) { return known.number == node.coefficient; }))
-      return true;
-    for (const auto& operand : node.operands) nodes.push_back(&operand.node());
-  }
-  return false;
+  return root != nullptr && any_node(*root, [this](const Expr& e) {
+           return std::ranges::any_of(*integrals_,
+                                      [&e](const auto& known) { return known.number == e.node().coefficient; });
+         });
 }
 
 } // namespace rafter::form

@@ -12,6 +12,7 @@
 #include <rafter/form/components.hpp>
 #include <rafter/form/degree.hpp>
 #include <rafter/form/printer.hpp>
+#include <rafter/form/walk.hpp>
 
 namespace rafter::form {
 
@@ -51,11 +52,12 @@ bool vanishes(const LoweredIntegral& integral) {
 }
 
 /// Registers arguments and fields that simplification may remove from every integrand.
-void register_spaces(const Expr& e, AtomTables& tables, std::unordered_map<const ExprNode*, char>& is_seen) {
-  if (!is_seen.try_emplace(&e.node(), 1).second) return;
-  if (e.kind() == NodeKind::argument) tables.argument_atom(e.node().space, e.node().indices[0], 0);
-  if (e.kind() == NodeKind::field) tables.field_atom(e.node().space, e.node().name, 0);
-  for (const auto& operand : e.operands()) register_spaces(operand, tables, is_seen);
+void register_spaces(const std::vector<Expr>& integrands, AtomTables& tables) {
+  walk(integrands, [&tables](const Expr& e) {
+    if (e.kind() == NodeKind::argument) tables.argument_atom(e.node().space, e.node().indices[0], 0);
+    if (e.kind() == NodeKind::field) tables.field_atom(e.node().space, e.node().name, 0);
+    return true;
+  });
 }
 
 /// Content of a form without names and values, as text.
@@ -157,9 +159,10 @@ LoweredForm lower_together(std::span<const Form> forms, int rank) {
   result.rank = rank;
   result.num_values = static_cast<int>(forms.size());
   AtomTables tables;
-  std::unordered_map<const ExprNode*, char> is_seen;
+  std::vector<Expr> integrands;
   for (const auto& form : forms)
-    for (const auto& integral : form.integrals()) register_spaces(integral.integrand, tables, is_seen);
+    for (const auto& integral : form.integrals()) integrands.push_back(integral.integrand);
+  register_spaces(integrands, tables);
   align(tables.trial_spaces, tables.test_spaces);
   for (std::size_t i = 0; i < forms.size(); ++i)
     for (const auto& integral : forms[i].integrals()) {

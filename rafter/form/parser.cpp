@@ -2,11 +2,13 @@
 #include <rafter/form/parser.hpp>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numbers>
 #include <optional>
 
 #include <fmt/format.h>
+#include <rafter/form/definition_order.hpp>
 #include <rafter/form/error_positions.hpp>
 #include <rafter/form/functions.hpp>
 #include <rafter/form/integral_arithmetic.hpp>
@@ -19,10 +21,11 @@ namespace rafter::form {
 
 namespace {
 
-constexpr std::size_t max_tokens = 500'000; // limit for all texts together that one call reads
+constexpr std::size_t max_tokens = 500'000;      // limit for all texts together that one call reads
+constexpr std::size_t max_list_entries = 65'536; // of a list with those of the lists within it
 
-/// State that all texts of one call share: limits, and the values of definitions that were read before (so that
-/// definitions built on definitions cost their size, not its exponential).
+/// State that all texts of one call share: limits, and the values of definitions that were read before, so that
+/// definitions built on definitions cost their size, not its exponential.
 struct Session {
   explicit Session(const Scope& names, std::vector<IntegralNumber>* numbers = nullptr)
       : scope(names), integrals(numbers) {}
@@ -31,12 +34,20 @@ struct Session {
   IntegralArithmetic integrals;
   std::size_t nesting = 0;
   std::size_t num_tokens = 0;
-  std::vector<std::string> active; ///< definitions being read, outermost first
   struct Known {
-    std::vector<Expr> arguments;
+    std::vector<Expr> arguments; ///< held, so that the addresses of their nodes stay unique
     Value value;
   };
-  std::map<std::string, std::vector<Known>> known;
+  using Arguments = std::vector<const ExprNode*>;
+  std::map<std::string, std::map<Arguments, Known>> known; ///< by name and arguments
+
+  /// The definition that was read most often, for messages.
+  std::string most_read() const {
+    const auto most =
+        std::ranges::max_element(known, {}, [](const auto& definition) { return definition.second.size(); });
+    if (most == known.end()) return "split the text into several terms";
+    return fmt::format("'{}' has been read with {} different arguments", most->first, most->second.size());
+  }
 };
 
 class Nesting {
@@ -61,7 +72,9 @@ public:
       : session_(session), locals_(std::move(locals)), tokens_(text), positions_(session.scope.gdim()) {
     session.num_tokens += tokens_.size();
     if (session.num_tokens > max_tokens)
-      throw base::InputError(fmt::format("the texts have more than {} parts", max_tokens));
+      throw base::InputError(
+          fmt::format("the texts have more than {} parts, with definitions written out for each of their arguments: {}",
+                      max_tokens, session.most_read()));
     tokens_.require_closed_brackets();
   }
 
@@ -82,7 +95,7 @@ private:
   Value postfix();
   Value primary();
   Value bracketed(Position position);
-  Value list(std::string_view close, std::vector<Value> entries);
+  Value list(std::string_view close, std::vector<Value> entries, Position position);
   Value indexed(const Value& value, Position position);
   Value attribute(const Value& value);
   Value named(const Token& name);
@@ -232,7 +245,7 @@ Value Parser::primary() {
     if (token.text == "(") return bracketed(token.position);
     if (token.text == "[") {
       if (tokens_.is_symbol("]")) fail_at(token.position, "an empty list is not a tensor: give at least one component");
-      return list("]", {});
+      return list("]", {}, token.position);
     }
     break;
   case TokenKind::end:
@@ -247,15 +260,35 @@ Value Parser::bracketed(Position position) {
   Value first = expression();
   if (tokens_.accept(")")) return first;
   tokens_.expect(",", "or ')' after an expression in brackets");
-  return list(")", {std::move(first)});
+  return list(")", {std::move(first)}, position);
 }
 
-Value Parser::list(std::string_view close, std::vector<Value> entries) {
+/// Entries of a list and of those within it, and how deeply these are nested; 1 and 0 for other values.
+struct ListSize {
+  std::size_t entries = 1, depth = 0;
+};
+ListSize size_of(const std::vector<Value>& entries) {
+  ListSize size{0, 1};
+  for (const auto& entry : entries) {
+    const auto* list = std::get_if<ListValue>(&entry.content);
+    const auto inner = list == nullptr ? ListSize{} : size_of(list->entries);
+    size.entries += inner.entries;
+    size.depth = std::max(size.depth, inner.depth + 1);
+  }
+  return size;
+}
+
+Value Parser::list(std::string_view close, std::vector<Value> entries, Position position) {
   while (!tokens_.is_symbol(close)) {
     entries.push_back(expression());
     if (!tokens_.accept(",")) break;
   }
   tokens_.expect(close, "or ',' after an entry of a list");
+  // Definitions may put lists into lists.
+  const auto size = size_of(entries);
+  if (size.entries > max_list_entries || size.depth > max_nesting)
+    fail_at(position, fmt::format("the list has {} entries, {} levels deep: at most {} are accepted, {} levels deep",
+                                  size.entries, size.depth, max_list_entries, max_nesting));
   return {ListValue{std::move(entries)}};
 }
 
@@ -353,36 +386,45 @@ Value Parser::defined(const Token& name, const Definition& definition) {
   } else if (tokens_.is_symbol("(")) {
     fail_at(name.position, fmt::format("'{}' is not a function (is a '*' missing?)", name.text));
   }
-  for (const auto& known : session_.known[name.text])
-    if (known.arguments == given) return known.value;
+  Session::Arguments nodes;
+  for (const auto& argument : given) nodes.push_back(&argument.node());
+  auto& known = session_.known[name.text];
+  if (const auto found = known.find(nodes); found != known.end()) return found->second.value;
   Value result = read_definition(name, definition, given);
-  session_.known[name.text].push_back({std::move(given), result});
+  known.try_emplace(std::move(nodes), Session::Known{std::move(given), result});
   return result;
 }
 
 Value Parser::read_definition(const Token& name, const Definition& definition, const std::vector<Expr>& arguments) {
-  auto& active = session_.active;
-  if (std::find(active.begin(), active.end(), name.text) != active.end())
-    fail_at(name.position,
-            fmt::format("the definition '{}' uses itself ({} -> {})", name.text, fmt::join(active, " -> "), name.text));
   std::map<std::string, Expr> locals;
   for (std::size_t i = 0; i < arguments.size(); ++i) locals.emplace(definition.parameters[i], arguments[i]);
   const Nesting nesting(session_, name.position);
-  active.push_back(name.text);
   try {
-    Value result = Parser(definition.text, session_, std::move(locals)).parse();
-    active.pop_back();
-    return result;
+    return Parser(definition.text, session_, std::move(locals)).parse();
   } catch (const base::InputError& error) {
-    fail_at(name.position, fmt::format("in the definition of '{}', {}", name.text, error.what()));
+    fail_in(std::array{DefinitionUse{name.text, name.position}}, error.what());
   }
+}
+
+/// Reads a text, after the definitions that it needs.
+Value read(std::string_view text, Session& session) {
+  for_definitions(text, session.scope, [&session](std::span<const DefinitionUse> chain) {
+    const auto& name = chain.back().name;
+    try {
+      Value value = Parser(session.scope.find_definition(name)->text, session, {}).parse();
+      session.known[name].try_emplace({}, Session::Known{{}, std::move(value)});
+    } catch (const base::InputError& error) {
+      fail_in(chain, error.what());
+    }
+  });
+  return Parser(text, session, {}).parse();
 }
 
 } // namespace
 
 Form parse_form(std::string_view text, const Scope& scope) {
   Session session(scope);
-  const Value value = Parser(text, session, {}).parse();
+  const Value value = read(text, session);
   if (const auto* form = std::get_if<Form>(&value.content)) return *form;
   const auto* e = std::get_if<Expr>(&value.content);
   throw base::InputError(
@@ -393,7 +435,7 @@ Form parse_form(std::string_view text, const Scope& scope) {
 FunctionalText parse_functional(std::string_view text, const Scope& scope) {
   FunctionalText result{{}, 0.0};
   Session session(scope, &result.integrals);
-  const Value value = Parser(text, session, {}).parse();
+  const Value value = read(text, session);
   result.value = as_expr(session.integrals.as_number(value), "the text");
   if (is_form(value)) return result;
   if (result.value.rank() != 0)
@@ -412,7 +454,7 @@ FunctionalText parse_functional(std::string_view text, const Scope& scope) {
 
 Expr parse_expression(std::string_view text, const Scope& scope) {
   Session session(scope);
-  const Value value = Parser(text, session, {}).parse();
+  const Value value = read(text, session);
   return as_expr(value, "the text");
 }
 

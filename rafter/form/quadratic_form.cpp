@@ -2,15 +2,18 @@
 #include <rafter/form/quadratic_form.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace rafter::form {
 namespace {
 
 constexpr std::size_t max_terms = 64;   ///< of sums that are looked at
-constexpr std::size_t max_nodes = 1024; ///< of their left factors
+constexpr std::size_t max_nodes = 1024; ///< of these sums, and of the left factors of their products
 
 using Term = QuadraticForm::Term;
 
@@ -23,33 +26,62 @@ public:
 
   /// False where a term is no product of two nodes that both vary, and where there are too many.
   bool add(NodeId root) {
-    std::vector<std::pair<NodeId, double>> pending{{root, 1.0}};
-    while (!pending.empty()) {
-      const auto [id, weight] = pending.back();
-      const auto node = graph_[id];
-      const auto [a, b, c] = node.operands;
-      pending.pop_back();
-      if (node.op == ScalarOp::add || node.op == ScalarOp::sub) {
-        pending.emplace_back(b, node.op == ScalarOp::add ? weight : -weight);
-        pending.emplace_back(a, weight);
-      } else if (node.op == ScalarOp::neg)
-        pending.emplace_back(a, -weight);
-      else if (node.op != ScalarOp::mul)
-        return false;
-      else if (graph_[a].op == ScalarOp::constant)
-        pending.emplace_back(b, weight * graph_[a].value);
-      else if (graph_[b].op == ScalarOp::constant)
-        pending.emplace_back(a, weight * graph_[b].value);
-      else if (is_constant_(a) || is_constant_(b) || !add_product(a, b, weight))
-        return false;
-      if (pending.size() > max_terms) return false;
-    }
-    return true;
+    if (!find(root)) return false;
+    // Users come before their operands, so that a node that several sums share is taken once, with the sum of its
+    // weights.
+    std::map<NodeId, double, std::greater<>> weights{{root, 1.0}};
+    for (auto at = weights.begin(); at != weights.end(); ++at)
+      for (const auto& [operand, factor] : summands(at->first)) weights[operand] += factor * at->second;
+    return std::ranges::all_of(products_, [&](NodeId id) {
+      const auto [a, b, c] = graph_[id].operands;
+      return std::isfinite(weights.at(id)) && add_product(a, b, weights.at(id));
+    });
   }
 
   std::vector<Term> terms;
 
 private:
+  using Summands = std::vector<std::pair<NodeId, double>>;
+
+  /// The summands of a node with their factors; nothing where it is no sum and no multiple.
+  Summands summands(NodeId id) const {
+    const auto node = graph_[id];
+    const auto [a, b, c] = node.operands;
+    switch (node.op) {
+    case ScalarOp::add:
+    case ScalarOp::sub:
+      return {{a, 1.0}, {b, node.op == ScalarOp::add ? 1.0 : -1.0}};
+    case ScalarOp::neg:
+      return {{a, -1.0}};
+    case ScalarOp::mul:
+      if (graph_[a].op == ScalarOp::constant) return {{b, graph_[a].value}};
+      if (graph_[b].op == ScalarOp::constant) return {{a, graph_[b].value}};
+      return {};
+    default:
+      return {};
+    }
+  }
+
+  /// Finds the products in the order in which they stand, each once.
+  bool find(NodeId root) {
+    std::vector<NodeId> pending{root};
+    std::unordered_set<NodeId> is_seen;
+    while (!pending.empty()) {
+      const NodeId id = pending.back();
+      pending.pop_back();
+      if (!is_seen.insert(id).second) continue;
+      const auto next = summands(id);
+      for (auto summand = next.rbegin(); summand != next.rend(); ++summand) pending.push_back(summand->first);
+      if (next.empty()) {
+        const auto [a, b, c] = graph_[id].operands;
+        if (graph_[id].op != ScalarOp::mul || is_constant_(a) || is_constant_(b)) return false;
+        products_.push_back(id);
+      }
+      if (pending.size() > max_terms || is_seen.size() > max_nodes) return false;
+    }
+    return true;
+  }
+
   bool add_product(NodeId a, NodeId b, double weight) {
     a = without_number(a, weight);
     b = without_number(b, weight);
@@ -76,6 +108,7 @@ private:
 
   const ScalarGraph& graph_;
   const std::function<bool(NodeId)>& is_constant_;
+  std::vector<NodeId> products_;
 };
 
 /// Nodes as linear functions of the variables.

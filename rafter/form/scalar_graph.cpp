@@ -388,14 +388,4 @@ std::vector<double> ScalarGraph::evaluate(std::span<const NodeId> roots,
   return result;
 }
 
-std::string ScalarGraph::to_string(NodeId id) const {
-  const auto& node = (*this)[id];
-  if (node.op == ScalarOp::constant) return fmt::format("{}", node.value);
-  if (node.op == ScalarOp::atom) return rafter::form::to_string(node.atom);
-  std::string text = std::string(info(node.op).name) + "(";
-  for (int i = 0; i < info(node.op).arity; ++i)
-    text += (i > 0 ? ", " : "") + to_string(node.operands[static_cast<std::size_t>(i)]);
-  return text + ")";
-}
-
 } // namespace rafter::form

@@ -27,15 +27,42 @@ struct Summand {
   Expr integrand;           ///< for messages
 };
 
-/// The summands of an integrand with their signs.
-void split_sum(const Expr& e, bool is_negative, std::vector<Expr>& summands) {
-  if (e.kind() == NodeKind::add || e.kind() == NodeKind::sub) {
-    split_sum(e.operand(0), is_negative, summands);
-    split_sum(e.operand(1), is_negative != (e.kind() == NodeKind::sub), summands);
-  } else if (e.kind() == NodeKind::neg)
-    split_sum(e.operand(0), !is_negative, summands);
-  else
-    summands.push_back(is_negative ? -e : e);
+/// The summands of an integrand with their signs. A summand that several sums share is taken once, times its number.
+std::vector<Expr> split_sum(const Expr& integrand) {
+  const auto is_sum = [](const Expr& e) {
+    return e.kind() == NodeKind::add || e.kind() == NodeKind::sub || e.kind() == NodeKind::neg;
+  };
+  const auto sign = [](const Expr& e, std::size_t operand) {
+    return e.kind() == NodeKind::neg || (e.kind() == NodeKind::sub && operand == 1) ? -1.0 : 1.0;
+  };
+  std::vector<Expr> nodes;
+  std::unordered_map<const ExprNode*, int> num_users; ///< sums that have not passed on their weight
+  std::vector<Expr> left{integrand};
+  while (!left.empty()) {
+    const Expr e = std::move(left.back());
+    left.pop_back();
+    if (num_users[&e.node()]++ > 0) continue;
+    nodes.push_back(e);
+    if (is_sum(e)) left.insert(left.end(), e.operands().rbegin(), e.operands().rend());
+  }
+  std::unordered_map<const ExprNode*, double> weights{{&integrand.node(), 1.0}};
+  left.push_back(integrand);
+  while (!left.empty()) {
+    const Expr e = std::move(left.back());
+    left.pop_back();
+    if (--num_users.at(&e.node()) > 0 || !is_sum(e)) continue;
+    for (std::size_t i = 0; i < e.operands().size(); ++i) {
+      weights[&e.operand(i).node()] += sign(e, i) * weights.at(&e.node());
+      left.push_back(e.operand(i));
+    }
+  }
+  std::vector<Expr> summands;
+  for (const auto& e : nodes) {
+    const double weight = weights.at(&e.node());
+    if (is_sum(e) || weight == 0) continue;
+    summands.push_back(weight == 1 ? e : weight == -1 ? -e : weight * e);
+  }
+  return summands;
 }
 
 /// An integral with what its atoms refer to.
@@ -259,9 +286,7 @@ private:
   Atom parameter_atom(const char* name) { return tables_.coefficient_atom(parameter(name).node().coefficient, 0); }
 
   void add_summands(const Integral& integral) {
-    std::vector<Expr> parts;
-    split_sum(integral.integrand, false, parts);
-    for (const auto& part : parts) {
+    for (const auto& part : split_sum(integral.integrand)) {
       auto lowered = lower(Form(std::vector<Integral>{{part, integral.measure}}));
       if (lowered.integrals.empty()) continue;
       auto& from = lowered.integrals.front();

@@ -2,31 +2,21 @@
 #include <rafter/form/time_derivative.hpp>
 
 #include <algorithm>
-#include <functional>
-#include <unordered_set>
 #include <vector>
 
 #include <fmt/format.h>
 #include <rafter/form/printer.hpp>
+#include <rafter/form/walk.hpp>
 
 namespace rafter::form {
 namespace {
-
-/// Calls `visit` once for each node of an expression.
-void for_nodes(const Expr& e, std::unordered_set<const ExprNode*>& is_seen,
-               const std::function<void(const Expr&)>& visit) {
-  if (!is_seen.insert(&e.node()).second) return;
-  visit(e);
-  for (const auto& operand : e.operands()) for_nodes(operand, is_seen, visit);
-}
 
 bool is_time_derivative(const Expr& e) { return e.kind() == NodeKind::field && e.node().name.starts_with("dt("); }
 
 /// The fields of an expression, each once. Throws InputError for what has no derivative in time.
 std::vector<Expr> fields_of(const Expr& e) {
   std::vector<Expr> fields;
-  std::unordered_set<const ExprNode*> is_seen;
-  for_nodes(e, is_seen, [&](const Expr& node) {
+  walk({e}, [&](const Expr& node) {
     if (node.kind() == NodeKind::argument)
       throw base::InputError(fmt::format(
           "dt({}): '{}' is a test or trial function; accepted are expressions of the fields themselves, which problem "
@@ -42,6 +32,7 @@ std::vector<Expr> fields_of(const Expr& e) {
                                          "product rule",
                                          summary(e), time_name));
     if (node.kind() == NodeKind::field) fields.push_back(node);
+    return true;
   });
   if (fields.empty())
     throw base::InputError(
@@ -68,12 +59,7 @@ Expr dt(const Expr& e) {
   return *sum;
 }
 
-bool has_time_derivative(const Expr& e) {
-  bool is_found = false;
-  std::unordered_set<const ExprNode*> is_seen;
-  for_nodes(e, is_seen, [&](const Expr& node) { is_found = is_found || is_time_derivative(node); });
-  return is_found;
-}
+bool has_time_derivative(const Expr& e) { return any_node(e, is_time_derivative); }
 
 bool has_time_derivative(const Form& form) {
   return std::ranges::any_of(form.integrals(),

@@ -25,7 +25,7 @@ public:
   std::vector<char> source_side(std::size_t source, std::size_t sink) {
     while (find_levels(source, sink)) {
       next_ = first_;
-      while (push(source, sink, infinite) > tolerance_) {
+      while (push(source, sink) > tolerance_) {
       }
     }
     std::vector<char> is_on_side;
@@ -61,24 +61,38 @@ private:
     return levels_[sink] >= 0;
   }
 
-  /// Sends flow along one path from `vertex` with ascending levels, at most `most`; returns the amount. The recursion
-  /// is as deep as the path, which is short because expression graphs are shallow.
-  double push(std::size_t vertex, std::size_t sink, double most) {
-    if (vertex == sink) return most;
-    for (auto& e = next_[vertex]; e != none; e = edges_[e].next) {
-      const auto to = edges_[e].to;
-      if (edges_[e].room <= tolerance_ || levels_[to] != levels_[vertex] + 1) continue;
-      const double sent = push(to, sink, std::min(most, edges_[e].room));
-      if (sent <= tolerance_) continue;
+  /// Sends as much flow as there is room for along one path from the source to the sink with ascending levels; returns
+  /// the amount. Vertices from which there is no such path are not looked at again before the next levels.
+  double push(std::size_t source, std::size_t sink) {
+    path_.clear();
+    for (std::size_t vertex = source; vertex != sink;) {
+      auto& e = next_[vertex];
+      while (e != none && (edges_[e].room <= tolerance_ || levels_[edges_[e].to] != levels_[vertex] + 1))
+        e = edges_[e].next;
+      if (e != none) {
+        path_.push_back(e);
+        vertex = edges_[e].to;
+      } else if (path_.empty())
+        return 0;
+      else { // back to the vertex before, whose next edge is tried
+        const auto last = path_.back();
+        path_.pop_back();
+        vertex = edges_[last ^ 1].to;
+        next_[vertex] = edges_[last].next;
+      }
+    }
+    double sent = infinite;
+    for (const auto e : path_) sent = std::min(sent, edges_[e].room);
+    for (const auto e : path_) {
       edges_[e].room -= sent;
       edges_[e ^ 1].room += sent;
-      return sent;
     }
-    return 0;
+    return sent;
   }
 
   std::vector<Edge> edges_;
   std::vector<std::size_t> first_, last_, next_, queue_;
+  std::vector<std::size_t> path_; ///< edges of the path that is being looked for
   std::vector<int> levels_;
   double tolerance_ = 0;
 };

@@ -20,6 +20,14 @@ using Factors = std::vector<NodeId>;     ///< in ascending order, repeated for p
 using Terms = std::map<Factors, double>; ///< from a product of factors to the number that multiplies it
 
 constexpr std::size_t max_terms = 64;
+/// Factors of one term. Repeated squaring doubles them: beyond this number a power stays the product that it was.
+constexpr std::size_t max_factors = 64;
+
+std::size_t most_factors(const Terms& terms) {
+  std::size_t most = 0;
+  for (const auto& term : terms) most = std::max(most, term.first.size());
+  return most;
+}
 
 Factors merged_factors(const Factors& a, const Factors& b) {
   Factors result;
@@ -66,6 +74,7 @@ private:
       return added({}, terms(a), -1);
     case ScalarOp::mul:
       if (terms(a).size() * terms(b).size() > max_terms) return whole(id);
+      if (most_factors(terms(a)) + most_factors(terms(b)) > max_factors) return whole(id);
       return multiplied(terms(a), terms(b));
     case ScalarOp::add:
       return id < first_new_ ? whole(id) : added(terms(a), terms(b), 1);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <rafter/base/error.hpp>
+#include <rafter/form/scalar_text.hpp>
 
 namespace rafter::kernel {
 
@@ -55,9 +56,11 @@ std::string TensorProgram::to_string() const {
       for (const auto& input : input_slots)
         text += fmt::format("\n  {} = {}[{}, {}+q]", form::to_string(input.atom), array_name(input.slot.array),
                             input.slot.component, input.slot.offset);
+      const auto texts = form::texts_of(function.graph, function.roots());
+      for (const auto& name : texts.names) text += "\n  " + name;
       for (std::size_t i = 0; i < output_slots.size(); ++i) {
         const auto& slot = output_slots[i];
-        const std::string value = function.graph.to_string(function.outputs[i].node);
+        const std::string& value = texts.roots[i];
         text += slot.array < 0
                     ? fmt::format("\n  out {} = {}", i, value)
                     : fmt::format("\n  {}[{}, {}+q] = {}", array_name(slot.array), slot.component, slot.offset, value);

@@ -160,6 +160,19 @@ TEST(OtherForms, MassOnTrilinearCellsIsAPolynomialPerPoint) {
   }
 }
 
+TEST(OtherForms, PowersOfPowersStayProducts) {
+  // The 16^8th power has 33 products; written out as a product of its factors it would have 4 10^9.
+  std::string power = "(1 + x[0])";
+  for (int i = 0; i < 8; ++i) power = "(" + power + ")**16";
+  const auto function = test::qfunction(power + "*" + test::mass(), Shape::quadrilateral, MapKind::affine);
+  for (const bool has_factors_outside : {false, true}) {
+    const auto written = merged(function, has_factors_outside);
+    EXPECT_LT(written.graph.reachable(written.roots()).size(), 100u);
+  }
+  for (const auto& choice : factor_storages(function, 16, {}))
+    EXPECT_LT(choice.cost.point_flops, 100) << name(choice.factors);
+}
+
 TEST(OtherForms, StressOfElasticityIsSixValues) {
   // Two 3 x 3 products have 45 operations each. Between them are 2 for the trace, 3 sums of shear, three products with
   // lambda tr, six with mu that symmetry shares, and three sums. Nine stresses would need six more.

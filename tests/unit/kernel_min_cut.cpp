@@ -79,5 +79,16 @@ TEST(CheapestFetches, OfEqualPricesTheOneNearestToTheNeed) {
   EXPECT_EQ(fetched, std::vector{b});
 }
 
+TEST(CheapestFetches, FollowChainsOfAnyLength) {
+  ScalarGraph graph;
+  const NodeId x = graph.atom({AtomKind::parameter, 0, 0, 0});
+  NodeId last = x;
+  for (int i = 0; i < 200'000; ++i) last = graph.make(form::ScalarOp::sin, last);
+  const auto fetched = cheapest_fetches(graph, std::array{last}, [&](NodeId id) {
+    return id == x ? Price{.compute = 1, .fetch = 10} : Price{.compute = 0, .fetch = 2};
+  });
+  EXPECT_TRUE(fetched.empty()); // computing x costs 1, fetching any other node 2
+}
+
 } // namespace
 } // namespace rafter::kernel

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Definitions that use each other twice, wherever problem files have texts: they cost their number.
+
+usage: definitions_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
+"""
+import json
+import os
+import sys
+import unittest
+
+import command_test
+
+LAST = 60  # without sharing the last of them would have 2^60 operations
+
+
+def chain(name, first, following):
+    """The lines of a chain of definitions NAME0, NAME1, ... of which each uses the one before as {0}."""
+    lines = [f'{name}0 = "{first}"']
+    lines += [f'{name}{i} = "{following.format(f"{name}{i - 1}")}"' for i in range(1, LAST + 1)]
+    return "\n".join(lines)
+
+
+# Up to rounding one and law are 1, line is x[0], and wave is x[0] where x[1] = 0; the solution is u = x[0].
+DEFINITIONS = f"""
+[mesh]
+box = {{ cells = [3, 3], shape = "quadrilateral" }}
+[definitions]
+{chain("one", "1 + 1e-25*x[0]", "{0}*{0}")}
+{chain("line", "x[0]", "({0} + {0})/2")}
+{chain("wave", "x[0]", "{0} + sin({0}*x[1])")}
+{chain("law", "1 + 1e-25*u", "{0}*{0}")}
+"""
+
+COEFFICIENTS = f"""
+[coefficients]
+k = 1.0
+plain = "line{LAST}"
+known = {{ value = "line{LAST}" }}
+"""
+
+STATIONARY = DEFINITIONS + COEFFICIENTS + f"""
+[fields.u]
+[forms]
+a = "one{LAST}*inner(grad(u), grad(v))*dx + u*v*dx"
+L = "line{LAST}*v*dx + (plain - known)*v*dx"
+[[dirichlet]]
+tags = "all"
+value = "line{LAST}"
+[solver]
+rtol = 1e-12
+[functionals]
+square = "line{LAST}*u*dx"
+edge = "wave{LAST}*ds('ymin')"
+[check]
+u = "line{LAST}"
+max_l2_error = 1e-10
+[output]
+file = "u.vtkhdf"
+fields = {{ wave = "wave{LAST}", error = {{ expression = "u - line{LAST}", per = "cell" }} }}
+"""
+
+RESIDUAL = DEFINITIONS + f"""
+[fields.u]
+initial = "one{LAST} - 1"
+[forms]
+F = "law{LAST}*inner(grad(u), grad(v))*dx"
+[[dirichlet]]
+tags = "all"
+value = "line{LAST}"
+[check]
+u = "x[0]"
+max_l2_error = 1e-8
+"""
+
+IN_TIME = DEFINITIONS + f"""
+[fields.u]
+initial = "line{LAST}"
+[forms]
+F = "(one{LAST}*dt(u)*v + inner(grad(u), grad(v)) - 1e-20*t*law{LAST}*v)*dx"
+[[dirichlet]]
+tags = "all"
+value = "line{LAST}"
+[time]
+step = 0.1
+end = 0.2
+theta = 0.5
+[check]
+u = "x[0]"
+max_l2_error = 1e-7
+"""
+
+
+class SharedDefinitions(command_test.CommandTest):
+    def solve(self, text):
+        result = self.run_rafter("solve", self.write(text), "--json", "report.json")
+        self.assertEqual(result.returncode, command_test.DONE, result.stderr + result.stdout)
+        with open(self.path("report.json"), encoding="utf-8") as file:
+            return json.load(file)
+
+    def test_all_places_of_a_stationary_problem(self):
+        functionals = self.solve(STATIONARY)["functionals"]
+        self.assertAlmostEqual(functionals["square"], 1/3, 12)
+        self.assertAlmostEqual(functionals["edge"], 1/2, 12)
+
+    def test_residuals_and_their_derivatives(self):
+        self.solve(RESIDUAL)
+
+    def test_steps_in_time(self):
+        self.solve(IN_TIME)
+
+    def test_kernels_and_their_programs(self):
+        result = self.run_rafter("kernel", self.write(STATIONARY), "--tensor-program", "--loop-program", "--source")
+        self.assertEqual(result.returncode, command_test.DONE, result.stderr)
+        self.assertIn("evaluate", result.stdout)
+        self.assertLess(len(result.stdout), 1_000_000)
+
+    def test_tuning(self):
+        text = STATIONARY.replace("cells = [3, 3]", "cells = [2, 2]")
+        result = self.run_rafter("tune", self.write(text))
+        self.assertEqual(result.returncode, command_test.DONE, result.stderr)
+
+    def test_a_fault_at_the_bottom_of_a_chain_is_named_with_its_place(self):
+        text = STATIONARY.replace('line0 = "x[0]"', 'line0 = "x[0] + missing"')
+        line = 1 + text[:text.index('line0 = ')].count("\n")
+        result = self.run_rafter("solve", self.write(text))
+        self.assert_refused(result, f"in the definition of 'line{LAST}'", "through 55 more",
+                            f"in the definition of 'line0' (problem.toml:{line}:17): unknown name 'missing'")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    command_test.RAFTER, command_test.SOURCE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
