@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/output_file.hpp>
+#include <rafter/base/terminal_text.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/report/report.hpp>
 #include <rafter/tune/device_probe.hpp>
@@ -73,9 +74,10 @@ std::string identity_text(const Layout& layout, const Json& row) {
 /// Reads a report that --json wrote for this suite and mesh. Throws InputError for other files.
 Json read_earlier(const Layout& layout, const Settings& settings) {
   const auto& path = settings.compare;
-  std::ifstream file(path);
-  if (!file || !std::filesystem::is_regular_file(path))
-    throw base::InputError(fmt::format("bench {}: --compare: cannot read {}", layout.suite, path));
+  const bool is_file = std::filesystem::is_regular_file(path); // a pipe would be waited for
+  std::ifstream file;
+  if (is_file) file.open(path);
+  if (!is_file || !file) throw base::InputError(fmt::format("bench {}: --compare: cannot read {}", layout.suite, path));
   const auto refuse = [&](const std::string& why) {
     throw base::InputError(fmt::format("bench {}: --compare: {}: {}", layout.suite, path, why));
   };
@@ -228,7 +230,8 @@ int Report::finish(std::span<const report::Plot> plots) const {
         {"suite", layout_.suite},   {"command", command_}, {"threads", settings_.threads},
         {"figure", layout_.figure}, {"rows", rows_},       {"machine", Json::parse(machine::to_json(machine_))}};
     if (settings_.mesh != nullptr) report["mesh"] = to_json(*settings_.mesh);
-    base::write_output(settings_.json, report.dump(2) + "\n");
+    base::write_output(settings_.json,
+                       base::terminal_json(report.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n");
   }
   if (!settings_.plot.empty()) base::write_output(settings_.plot, report::to_svg(plots));
   return is_slower ? 1 : 0;

@@ -2,16 +2,22 @@
 #include "console.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <new>
+#include <poll.h>
+#include <string_view>
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <rafter/base/terminal_text.hpp>
 
 namespace rafter::app {
 namespace {
 
 constexpr int bar_width = 30;
+constexpr const char* clear_line = "\r\033[K";
 constexpr std::chrono::milliseconds terminal_period{100}, line_period{5000};
 
 /// Returns how far the residual has come on its way to rtol, from 0 to 1 on a logarithmic scale.
@@ -29,21 +35,58 @@ std::string bar(double share) {
 
 } // namespace
 
-void print_error(const std::string& text) {
+namespace {
+
+void write_error(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
+}
+
+/// Writes what a terminal may show of some bytes to standard output. Returns 0 where that fails.
+ssize_t write_shown(void* shown, const char* bytes, std::size_t size) {
+  const std::string text = static_cast<base::TerminalText*>(shown)->shown({bytes, size});
+  for (std::string_view rest = text; !rest.empty();) {
+    const auto count = ::write(STDOUT_FILENO, rest.data(), rest.size());
+    if (count >= 0) {
+      rest.remove_prefix(static_cast<std::size_t>(count));
+    } else if (errno == EAGAIN) { // somebody made the stream non-blocking
+      pollfd ready{STDOUT_FILENO, POLLOUT, 0};
+      ::poll(&ready, 1, -1);
+    } else if (errno != EINTR) {
+      return 0;
+    }
+  }
+  return static_cast<ssize_t>(size);
+}
+
+} // namespace
+
+void guard_standard_output() {
+  static base::TerminalText shown;
+  std::FILE* guarded =
+      ::fopencookie(&shown, "w", {.read = nullptr, .write = write_shown, .seek = nullptr, .close = nullptr});
+  if (guarded == nullptr) throw std::bad_alloc();
+  std::setvbuf(guarded, nullptr, ::isatty(STDOUT_FILENO) == 1 ? _IOLBF : _IOFBF, BUFSIZ);
+  std::fflush(stdout);
+  stdout = guarded;
+}
+
+void print_error(const std::string& text) { write_error(base::terminal_text(text)); }
+
+void clear_line_of_terminal() {
+  if (::isatty(STDERR_FILENO) == 1) write_error(clear_line);
 }
 
 Console::Console() : is_terminal_(::isatty(STDERR_FILENO) == 1), last_shown_(Clock::now()) {}
 
 void Console::show(const std::string& line) {
-  print_error("\r\033[K" + line);
+  write_error(clear_line + base::terminal_text(line));
   is_shown_ = true;
 }
 
 void Console::clear() {
   if (!is_shown_) return;
-  print_error("\r\033[K");
+  write_error(clear_line);
   is_shown_ = false;
 }
 

@@ -6,9 +6,16 @@
 
 namespace rafter::app {
 
-/// Prints on standard error. Where that cannot be written (closed, full, a pipe that nobody reads), the text is lost
-/// and the run goes on, since its results are worth more than messages about them.
+/// Lets all that is printed on standard output from now on pass base::TerminalText, whoever prints it: titles, names
+/// and paths come from files, and must not command the terminal that shows them. Results that go to standard output as
+/// data (base::write_output) are left as they are.
+void guard_standard_output();
+
+/// Prints on standard error what base::terminal_text leaves. Where that cannot be written (closed, full, a pipe that
+/// nobody reads), the text is lost and the run goes on, since its results are worth more than messages about them.
 void print_error(const std::string& text);
+/// Removes the line of progress from standard error, if that is a terminal.
+void clear_line_of_terminal();
 
 /// This prints progress on standard error. A terminal shows one line that is rewritten, with a bar while a solver
 /// iterates; any other output gets one line per event.

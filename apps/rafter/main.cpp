@@ -29,7 +29,8 @@ using namespace rafter;
 
 /// Prints a line on standard error. On a terminal it replaces the line that shows progress.
 void tell(std::string_view kind, const char* text) {
-  app::print_error(fmt::format("{}{}: {}\n", ::isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "", kind, text));
+  app::clear_line_of_terminal();
+  app::print_error(fmt::format("{}: {}\n", kind, text));
 }
 
 int fail(int code, const char* text) {
@@ -106,6 +107,7 @@ void open_standard_descriptors() {
 
 int main(int argc, char** argv) {
   open_standard_descriptors();
+  app::guard_standard_output();
   base::keep_freed_memory();
   std::signal(SIGPIPE, SIG_IGN); // a pipe that nobody reads is an error of writing,
   std::signal(SIGXFSZ, SIG_IGN); // and so is a file that grows beyond `ulimit -f`

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <rafter/base/error.hpp>
 #include <rafter/base/output_file.hpp>
+#include <rafter/base/terminal_text.hpp>
 #include <rafter/mesh/describe.hpp>
 #include <rafter/mesh/mesh.hpp>
 #include <rafter/mesh/writers.hpp>
@@ -85,7 +86,8 @@ void print_json(const Summary& summary) {
   json["volume"] = summary.validity.volume;
   json["worst_det_j"] = summary.validity.worst_det_j;
   json["problems"] = summary.validity.problems;
-  base::write_output("-", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  base::write_output("-",
+                     base::terminal_json(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)) + "\n");
 }
 
 void print_tags(const char* what, const TagCounts& tags) {

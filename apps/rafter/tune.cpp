@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <rafter/base/error.hpp>
 #include <rafter/base/output_file.hpp>
+#include <rafter/base/terminal_text.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/operator/tuning.hpp>
 #include <rafter/report/report.hpp>
@@ -88,7 +89,7 @@ void write_record(const std::string& path, const std::string& title, const Prepa
                     {"machine", Json::parse(machine::to_json(prepared.machine()))},
                     {"feature_names", feature_names_json()},
                     {"kernels", kernels}};
-  base::write_output(path, record.dump() + "\n");
+  base::write_output(path, base::terminal_json(record.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n");
 }
 
 } // namespace

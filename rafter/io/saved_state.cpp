@@ -118,9 +118,10 @@ SavedTime read_state(const std::string& path, const mesh::Mesh& mesh, std::span<
     if (found != description(*field.space))
       refuse(path, fmt::format("its field '{}' has {}, that of the problem has {}", field.name, text(found),
                                text(description(*field.space))));
-    const auto values = file.read<double>(values_group + "/" + field.name);
     const auto order = file_order(*field.space);
-    if (values.size() != order.size()) refuse(path, fmt::format("its field '{}' is not complete", field.name));
+    if (file.shape(values_group + "/" + field.name) != std::vector{std::ssize(order)})
+      refuse(path, fmt::format("its field '{}' is not complete", field.name));
+    const auto values = file.read<double>(values_group + "/" + field.name);
     for (std::size_t i = 0; i < order.size(); ++i) field.values[static_cast<std::size_t>(order[i])] = values[i];
   }
   return saved_time(file, path);

@@ -106,7 +106,8 @@ public:
     const auto shape = reader_.shape("VTKHDF/PointData/" + name);
     const std::int64_t first = first_row(name), rows = shape.empty() ? 0 : shape[0];
     const bool is_complete = has_steps() ? first >= 0 && first <= rows - num_points() : rows == num_points();
-    if (shape.empty() || shape.size() > 2 || !is_complete)
+    if (shape.empty() || shape.size() > 2 || !is_complete || shape.back() < 1 ||
+        (shape.size() == 2 && shape[1] > std::numeric_limits<int>::max()))
       refuse(fmt::format("the point data '{}' does not have one row for each of the {} points", name, num_points()));
     return shape.size() == 1 ? 1 : static_cast<int>(shape[1]);
   }

@@ -7,8 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <rafter/base/error.hpp>
 #include <rafter/base/log.hpp>
-#include <rafter/base/output_file.hpp>
+#include <rafter/base/terminal_text.hpp>
 #include <rafter/device/host/binary_cache.hpp>
+#include <rafter/device/host/cache_entry.hpp>
 
 namespace rafter::machine {
 namespace {
@@ -24,11 +25,16 @@ double positive(const json& object, const char* key) {
 
 Rate whole(double value) { return {value, value}; }
 
-std::filesystem::path record_file(const device::Capabilities& device) {
-  const auto key =
-      device::cache_key({RAFTER_VERSION, device.description, device.version, std::to_string(device.num_compute_units)});
-  return device::CacheDirectory().path() / ("device-" + key + ".json");
+std::string hash_of(const device::Capabilities& device) {
+  return device::cache_key(
+      {RAFTER_VERSION, device.description, device.version, std::to_string(device.num_compute_units)});
 }
+
+std::filesystem::path record_file(const std::string& hash) {
+  return device::CacheDirectory().path() / ("device-" + hash + ".json");
+}
+
+constexpr std::string_view kind = "device";
 
 } // namespace
 
@@ -43,7 +49,7 @@ std::string to_json(const DeviceRecord& record) {
                       {"launch_seconds", record.launch_seconds},
                       {"bytes_to_device_per_second", record.bytes_to_device_per_second},
                       {"bytes_to_host_per_second", record.bytes_to_host_per_second}};
-  return object.dump(2) + "\n";
+  return base::terminal_json(object.dump(2, ' ', false, json::error_handler_t::replace)) + "\n";
 }
 
 DeviceRecord device_record_from_json(const std::string& text) {
@@ -68,18 +74,22 @@ DeviceRecord device_record_from_json(const std::string& text) {
 }
 
 std::optional<DeviceRecord> load(const device::Capabilities& device) {
+  const auto hash = hash_of(device);
+  const auto text = device::read_entry(record_file(hash), {kind, hash});
+  if (!text) return std::nullopt;
   try {
-    auto record = device_record_from_json(device::read_bytes(record_file(device)));
+    auto record = device_record_from_json(*text);
     if (record.machine.model == device.description && record.machine.vendor == device.version) return record;
-  } catch (const base::Error&) {
-    // a damaged record is measured again
+  } catch (const base::InputError&) {
+    // a record that an earlier fault wrote is measured again
   }
   return std::nullopt;
 }
 
 void keep(const DeviceRecord& record, const device::Capabilities& device) {
   try {
-    base::write_output(record_file(device).string(), to_json(record), 0600);
+    const auto hash = hash_of(device);
+    device::write_entry(record_file(hash), {kind, hash}, to_json(record));
   } catch (const base::EnvironmentError& error) {
     base::warn_once(std::string("the record of the device is not kept: ") + error.what());
   }

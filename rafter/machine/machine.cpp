@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 #include <rafter/base/error.hpp>
+#include <rafter/base/terminal_text.hpp>
 
 namespace rafter::machine {
 
@@ -91,7 +92,7 @@ std::string to_json(const Machine& machine) {
     object["vector_gather"] = machine.vector_gather;
     object["scalar_gather"] = machine.scalar_gather;
   }
-  return object.dump(2) + "\n";
+  return base::terminal_json(object.dump(2, ' ', false, json::error_handler_t::replace)) + "\n";
 }
 
 Machine from_json(const std::string& text) {

@@ -10,12 +10,12 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/hash.hpp>
 #include <rafter/base/log.hpp>
-#include <rafter/base/output_file.hpp>
 #include <rafter/base/parallel.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/base/timing.hpp>
 #include <rafter/device/array.hpp>
 #include <rafter/device/compile_all.hpp>
+#include <rafter/device/host/cache_entry.hpp>
 #include <rafter/device/host/compiler.hpp>
 #include <rafter/device/host/cpu.hpp>
 #include <rafter/device/host/host_device.hpp>
@@ -187,19 +187,29 @@ private:
   double cpu_seconds_ = 0, core_seconds_ = 0;
 };
 
-std::filesystem::path record_file(const device::CacheDirectory& directory, int cores) {
+/// The file of a record, and what it is looked up by.
+struct RecordFile {
+  std::filesystem::path path;
+  std::string hash;
+  device::EntryKey key() const { return {"machine", hash}; }
+};
+
+RecordFile record_file(const device::CacheDirectory& directory, int cores) {
   const device::Cpu& cpu = device::cpu();
   const std::vector<std::string> parts{RAFTER_VERSION, cpu.vendor, cpu.model, base::join(cpu.instruction_sets, " "),
                                        std::to_string(cores)};
-  return directory.path() / ("machine-" + base::content_hash(base::join(parts, "\n")) + ".json");
+  const auto hash = base::content_hash(base::join(parts, "\n"));
+  return {directory.path() / ("machine-" + hash + ".json"), hash};
 }
 
-/// The record in a file; nothing when there is none, a damaged one, or one for another number of cores.
-std::optional<Machine> read_record(const std::filesystem::path& file, int cores) {
+/// The record in a file; nothing when there is none, or one that is not of this processor or does not read.
+std::optional<Machine> read_record(const RecordFile& file, int cores) {
+  const auto text = device::read_entry(file.path, file.key());
+  if (!text) return std::nullopt;
   try {
-    if (Machine machine = from_json(device::read_bytes(file)); machine.cores == cores) return machine;
-  } catch (const base::Error&) {
-    // a damaged record is measured again
+    if (Machine machine = from_json(*text); machine.cores == cores) return machine;
+  } catch (const base::InputError&) {
+    // a record that an earlier fault wrote is measured again
   }
   return std::nullopt;
 }
@@ -241,18 +251,18 @@ std::optional<Machine> load(int cores) {
 Machine load_or_probe(const ProbeOptions& options) {
   const int cores = options.cores > 0 ? options.cores : base::num_available_cores();
   const device::CacheDirectory directory;
-  const std::filesystem::path file = record_file(directory, cores);
+  const auto file = record_file(directory, cores);
   const auto kept = read_record(file, cores);
   const bool is_kept_quiet = kept && kept->is_quiet(options.least_quiet);
   const bool is_complete = kept && kept->vector_gather.one_core > 0; // records of older versions are not
-  if (is_complete && !options.is_fresh && (is_kept_quiet || age_seconds(file) < options.busy_record_seconds))
+  if (is_complete && !options.is_fresh && (is_kept_quiet || age_seconds(file.path) < options.busy_record_seconds))
     return *kept;
 
   if (options.begins) options.begins();
   const Machine machine = probe(options);
   if (is_kept_quiet && !machine.is_quiet(options.least_quiet)) return machine;
   try {
-    base::write_output(file.string(), to_json(machine), 0600);
+    device::write_entry(file.path, file.key(), to_json(machine));
   } catch (const base::EnvironmentError& error) {
     base::warn_once(std::string("the machine record is not kept: ") + error.what());
   }

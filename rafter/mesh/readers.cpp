@@ -10,8 +10,10 @@
 #include <fmt/format.h>
 #include <rafter/base/aligned.hpp>
 #include <rafter/base/error.hpp>
+#include <rafter/base/input_file.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/mesh/cursor.hpp>
+#include <rafter/mesh/limits.hpp>
 
 namespace rafter::mesh {
 
@@ -30,16 +32,17 @@ constexpr std::array formats{
 };
 
 base::RawVector<char> read_bytes(const std::string& path) {
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status)) throw base::InputError(fmt::format("{}: no such file", path));
-  if (!std::filesystem::is_regular_file(status))
-    throw base::InputError(
-        fmt::format("{}: not a file{}", path, std::filesystem::is_directory(status) ? " but a directory" : ""));
+  base::require_regular_file(path, "a mesh (.msh, .mesh)");
   std::ifstream file(path, std::ios::binary);
   if (!file) throw base::InputError(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
+  std::error_code error;
   const auto size = std::filesystem::file_size(path, error);
   if (error) throw base::InputError(fmt::format("{}: cannot be read: {}", path, error.message()));
+  if (static_cast<double>(size) > available_memory_bytes()) // files with holes are longer than their disk
+    throw base::EnvironmentError(
+        fmt::format("{}: the file has {:.2g} GB, more than the {:.2g} GB of memory that may be "
+                    "used here",
+                    path, 1e-9 * static_cast<double>(size), 1e-9 * available_memory_bytes()));
   base::RawVector<char> bytes(size);
   file.read(bytes.data(), static_cast<std::streamsize>(size));
   if (file.gcount() != static_cast<std::streamsize>(size))

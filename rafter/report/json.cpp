@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
+#include <rafter/base/terminal_text.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/report/report.hpp>
 
@@ -116,7 +117,7 @@ std::string to_json(const SolveReport& report) {
                      {"gbytes_per_second", report.machine.gbytes_per_second}};
   if (report.peak_memory_bytes > 0) json["peak_memory_bytes"] = report.peak_memory_bytes;
   // Titles come from files that may be damaged: bytes that are not UTF-8 are replaced, not refused.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return base::terminal_json(json.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 } // namespace rafter::report

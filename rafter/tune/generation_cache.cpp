@@ -10,8 +10,8 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/base/hash.hpp>
-#include <rafter/base/output_file.hpp>
 #include <rafter/device/host/cache_directory.hpp>
+#include <rafter/device/host/cache_entry.hpp>
 
 namespace rafter::tune {
 
@@ -20,7 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* folder_prefix = "generated-";
-constexpr std::size_t hash_length = 32;
 
 template <class T, class Wanted>
 concept SameButConst = std::same_as<std::remove_const_t<T>, Wanted>;
@@ -139,23 +138,16 @@ private:
   std::string_view rest_;
 };
 
-/// A checksum, then the content.
 std::string to_bytes(const Generation& generation) {
   Writer writer;
-  writer.bytes.assign(hash_length, ' ');
   writer.write(generation);
-  const auto hash = base::content_hash(std::string_view(writer.bytes).substr(hash_length));
-  writer.bytes.replace(0, hash_length, hash);
   return std::move(writer.bytes);
 }
 
 /// Throws InputError for bytes that no to_bytes wrote.
-std::optional<Generation> from_bytes(std::string_view bytes) {
-  if (bytes.size() < hash_length) return std::nullopt;
-  const auto content = bytes.substr(hash_length);
-  if (base::content_hash(content) != bytes.substr(0, hash_length)) return std::nullopt;
-  std::optional<Generation> result(std::in_place);
-  Reader(content).read(*result);
+Generation from_bytes(std::string_view bytes) {
+  Generation result;
+  Reader(bytes).read(result);
   return result;
 }
 
@@ -183,22 +175,22 @@ std::int64_t num_matrix_entries(const Generation& generation) {
 GenerationCache::GenerationCache() : GenerationCache(device::CacheDirectory().path()) {}
 
 GenerationCache::GenerationCache(fs::path folder, std::string_view id)
-    : parent_(std::move(folder)), folder_(parent_ / (folder_prefix + std::string(id))) {}
+    : parent_(std::move(folder)), folder_(parent_ / (folder_prefix + std::string(id))),
+      kind_("kernel of generator " + std::string(id)) {}
 
-fs::path GenerationCache::file_of(const std::string& specification) const {
-  return folder_ / (base::content_hash(specification) + ".kernel");
-}
+fs::path GenerationCache::file_of(const std::string& hash) const { return folder_ / (hash + ".kernel"); }
 
 std::optional<Generation> GenerationCache::find(const std::string& specification) const {
+  const auto hash = base::content_hash(specification);
+  const auto file = file_of(hash);
+  const auto bytes = device::read_entry(file, {kind_, hash});
+  if (!bytes) return std::nullopt;
+  std::error_code error;
+  std::call_once(is_used_, [&] { fs::last_write_time(folder_, fs::file_time_type::clock::now(), error); });
   try {
-    const auto file = file_of(specification);
-    std::error_code error;
-    if (!fs::exists(file, error)) return std::nullopt;
-    std::call_once(is_used_, [&] { fs::last_write_time(folder_, fs::file_time_type::clock::now(), error); });
-    return from_bytes(device::read_bytes(file));
-  } catch (const base::EnvironmentError&) {
-    return std::nullopt;
-  } catch (const base::InputError&) { // the plan of another version, or a damaged file
+    return from_bytes(*bytes);
+  } catch (const base::InputError&) { // the plan names a set of flags, say, that this version does not have
+    device::set_entry_aside(file);
     return std::nullopt;
   }
 }
@@ -210,7 +202,8 @@ void GenerationCache::remember(const std::string& specification, const Generatio
       fs::permissions(folder_, fs::perms::owner_all);
       remove_stale(parent_, folder_);
     });
-    base::write_output(file_of(specification).string(), to_bytes(generation), 0600);
+    const auto hash = base::content_hash(specification);
+    device::write_entry(file_of(hash), {kind_, hash}, to_bytes(generation));
   } catch (const base::EnvironmentError&) { // a full disk, say: the next process generates the kernel again
     return;
   } catch (const std::system_error&) {

@@ -65,8 +65,8 @@ struct Generation {
 std::int64_t num_matrix_entries(const Generation& generation);
 
 /// Generations by the hash of their specification, as files in a folder that is named by the generator and that several
-/// processes may use. It is a memory and nothing more: what is missing, damaged or cannot be written is generated anew,
-/// never an exception.
+/// processes may use. It is a memory and nothing more: what is missing, is not that of its specification
+/// (device::read_entry) or cannot be written is generated anew, never an exception.
 class GenerationCache {
 public:
   /// In the cache folder of this user (device::CacheDirectory). Folders of other generators that no process
@@ -80,8 +80,10 @@ public:
   const std::filesystem::path& folder() const { return folder_; }
 
 private:
-  std::filesystem::path file_of(const std::string& specification) const;
+  /// The file of a specification with this hash.
+  std::filesystem::path file_of(const std::string& hash) const;
   std::filesystem::path parent_, folder_;
+  std::string kind_; ///< kind of its entries, with the generator: device::EntryKey
   std::once_flag is_made_;
   mutable std::once_flag is_used_; ///< the folder's time says when kernels were last found in it
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/tune/store.hpp>
 
+#include <bit>
 #include <cmath>
 #include <sqlite3.h>
 #include <system_error>
@@ -22,7 +23,7 @@ namespace fs = std::filesystem;
 
 /// Marks in the file's header: the program that owns it, and the version of its tables.
 constexpr int application_id = 0x52667472; // "Rftr"
-constexpr int table_version = 1;
+constexpr int table_version = 2;
 
 constexpr const char* tables = R"(
 CREATE TABLE measurement (
@@ -30,6 +31,7 @@ CREATE TABLE measurement (
   plan      TEXT NOT NULL,
   seconds   REAL NOT NULL,
   predicted REAL NOT NULL,
+  hash      TEXT NOT NULL, -- of all columns before it, so that no time serves a kernel or plan that it is not of
   PRIMARY KEY (kernel, plan)
 ) WITHOUT ROWID;
 )";
@@ -40,6 +42,13 @@ public:
   Failure(int failure_code, const std::string& text) : EnvironmentError(text), code(failure_code) {}
   int code;
 };
+
+/// What a row has in its last column.
+std::string row_hash(const std::string& key, const Measurement& m) {
+  return base::content_hash(fmt::format("{}:{}{}:{}{:x} {:x}", key.size(), key, m.plan.size(), m.plan,
+                                        std::bit_cast<std::uint64_t>(m.seconds),
+                                        std::bit_cast<std::uint64_t>(m.predicted)));
+}
 
 /// True for errors that mean that nothing in the file can be used: it is no database, is damaged, or holds something
 /// else.
@@ -107,11 +116,12 @@ public:
     erase.step();
     for (const auto& m : measurements) {
       if (!std::isfinite(m.seconds)) continue;
-      Statement insert(*this, "INSERT INTO measurement VALUES (?, ?, ?, ?)");
+      Statement insert(*this, "INSERT INTO measurement VALUES (?, ?, ?, ?, ?)");
       insert.bind(1, key);
       insert.bind(2, m.plan);
       insert.bind(3, m.seconds);
       insert.bind(4, m.predicted);
+      insert.bind(5, row_hash(key, m));
       insert.step();
     }
     run("COMMIT");
@@ -226,13 +236,30 @@ template <class Action> bool Store::try_reading(const Action& action) const {
 
 std::vector<Measurement> Store::find(const std::string& key) const {
   std::vector<Measurement> result;
+  bool has_foreign_rows = false;
   const bool is_read = try_reading([&](Database& database) {
     Database::Statement query(
-        database, "SELECT plan, seconds, predicted FROM measurement WHERE kernel = ? ORDER BY seconds, plan");
+        database, "SELECT plan, seconds, predicted, hash FROM measurement WHERE kernel = ? ORDER BY seconds, plan");
     query.bind(1, key);
-    while (query.step()) result.push_back({query.text(0), query.number(1), query.number(2)});
+    while (query.step()) {
+      const Measurement row{query.text(0), query.number(1), query.number(2)};
+      if (query.text(3) == row_hash(key, row))
+        result.push_back(row);
+      else
+        has_foreign_rows = true;
+    }
   });
+  if (has_foreign_rows) remove_all_but(key, result);
   return is_read ? result : std::vector<Measurement>{};
+}
+
+void Store::remove_all_but(const std::string& key, const std::vector<Measurement>& rows) const {
+  base::warn_once(fmt::format("measured times in '{}' are damaged or not those of their kernels: they are removed",
+                              file_.string()));
+  try {
+    with_database(false, [&](Database& database) { database.replace(key, rows); });
+  } catch (const base::EnvironmentError&) { // the next run leaves them out again
+  }
 }
 
 std::int64_t Store::num_kernels() const {

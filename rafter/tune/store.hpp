@@ -21,9 +21,10 @@ struct Measurement {
   bool operator==(const Measurement&) const = default;
 };
 
-/// Keeps measurements in one SQLite file (with write-ahead log), which several processes may use. Losing it costs only
-/// time: a file that is damaged or of another version is renamed to "<file>.damaged" and begun anew; one that is locked
-/// or not writable is not used. Each fault gives one warning (base::warn_once), never an exception.
+/// Keeps measurements in one SQLite file (with write-ahead log), which several processes may use. Each row has a hash
+/// of its kernel, plan and times; a row for which it does not hold is removed. Losing the file costs only time: one
+/// that is damaged or of another version is renamed to "<file>.damaged" and begun anew; one that is locked or not
+/// writable is not used. Each fault gives one warning (base::warn_once), never an exception.
 class Store {
 public:
   /// Uses the file plans.sqlite in the cache folder of this user (device::CacheDirectory).
@@ -51,6 +52,8 @@ private:
   class Database;
   template <class Action> void with_database(bool makes_file, const Action& action) const;
   template <class Action> bool try_reading(const Action& action) const;
+  /// Removes what is kept of a kernel except for some rows, with one warning.
+  void remove_all_but(const std::string& key, const std::vector<Measurement>& rows) const;
   std::filesystem::path file_;
   std::chrono::milliseconds patience_;
   mutable std::mutex mutex_;

@@ -5,10 +5,12 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <rafter/base/error.hpp>
 #include <rafter/io/hdf5_file.hpp>
+#include <rafter/io/saved_state.hpp>
 #include <rafter/io/vtkhdf.hpp>
 #include <rafter/io/vtkhdf_reader.hpp>
 
@@ -36,6 +38,7 @@ struct Contents {
   std::vector<std::uint8_t> types{9};
   std::int64_t columns = 3, value_columns = 0;
   bool has_steps = false, has_types = true;
+  std::pair<std::string, std::int64_t> unwritten = {}; ///< name of an array with so many rows, none of which is written
 
   void write(const std::string& path) const {
     io::Hdf5Writer file(path);
@@ -52,8 +55,11 @@ struct Contents {
     file.commit();
   }
   template <class T>
-  static void add(io::Hdf5Writer& file, const std::string& name, const std::vector<T>& data,
-                  std::int64_t data_columns) {
+  void add(io::Hdf5Writer& file, const std::string& name, const std::vector<T>& data, std::int64_t data_columns) const {
+    if (name == unwritten.first) {
+      file.make_dataset<T>("VTKHDF/" + name, unwritten.second, data_columns);
+      return;
+    }
     const auto rows = static_cast<std::int64_t>(data.size()) / std::max<std::int64_t>(data_columns, 1);
     file.make_dataset<T>("VTKHDF/" + name, rows, data_columns);
     file.append("VTKHDF/" + name, std::span<const T>(data));
@@ -86,7 +92,7 @@ protected:
 
 TEST_F(ResultErrors, FilesThatAreNoResultsAreNamed) {
   EXPECT_TRUE(contains(message_of([&] { io::VtkHdfReader{path("none.vtkhdf")}; }), "none.vtkhdf\": no such file"));
-  EXPECT_TRUE(contains(message_of([&] { io::VtkHdfReader{folder_.string()}; }), "folder"));
+  EXPECT_TRUE(contains(message_of([&] { io::VtkHdfReader{folder_.string()}; }), "not a file but a directory"));
   std::ofstream(path("text.vtkhdf")) << "text";
   EXPECT_TRUE(contains(message_of([&] { io::VtkHdfReader{path("text.vtkhdf")}; }), "is no HDF5 file"));
   Contents().write(path("whole.vtkhdf"));
@@ -120,6 +126,45 @@ TEST_F(ResultErrors, DamagedFilesAreRefused) {
   auto curved = Contents();
   curved.points[2] = 1;
   EXPECT_TRUE(contains(reading(curved), "z must be 0"));
+}
+
+/// Numbers that were never written take no place in the file, whatever size it declares.
+TEST_F(ResultErrors, SizesThatTheFileDoesNotHoldAreRefusedBeforeMemoryIsTaken) {
+  const std::int64_t huge = std::int64_t{1} << 38;
+  for (const std::string name : {"Points", "Types", "PointData/w"}) {
+    Contents contents;
+    contents.unwritten = {name, huge};
+    const auto message = asking(contents, "w", 1);
+    EXPECT_TRUE(contains(message, "result.vtkhdf\": ")) << name << ": " << message;
+    EXPECT_TRUE(contains(message, name == "PointData/w" ? "one row for each of the 4 points" : "VTKHDF/" + name))
+        << message;
+    if (name != "PointData/w")
+      EXPECT_TRUE(contains(message, "of which the file holds 0: it is truncated or wrong")) << message;
+    EXPECT_LT(fs::file_size(path("result.vtkhdf")), 100000U);
+  }
+  Contents few;
+  few.unwritten = {"PointData/w", 4}; // as many as there are points, but none of them is there
+  EXPECT_TRUE(contains(asking(few, "w", 1), "VTKHDF/PointData/w declares 32 bytes, of which the file holds 0"));
+  few.unwritten = {"Types", 1};
+  EXPECT_TRUE(contains(reading(few), "VTKHDF/Types declares 1 bytes"));
+}
+
+TEST_F(ResultErrors, PipesDevicesAndSocketsAreRefusedAndNotWaitedFor) {
+  ASSERT_EQ(mkfifo(path("pipe.vtkhdf").c_str(), 0600), 0);
+  EXPECT_TRUE(contains(message_of([&] { io::VtkHdfReader{path("pipe.vtkhdf")}; }), "not a file but a pipe (FIFO)"));
+  EXPECT_TRUE(contains(message_of([&] { io::read_saved_time(path("pipe.vtkhdf")); }), "not a file but a pipe (FIFO)"));
+  EXPECT_TRUE(contains(message_of([&] { io::VtkHdfReader{"/dev/zero"}; }), "not a file but a device"));
+}
+
+TEST_F(ResultErrors, SavedStatesThatTheFileDoesNotHoldAreRefused) {
+  {
+    io::Hdf5Writer file(path("state.vtkhdf"));
+    for (const auto* group : {"Rafter", "Rafter/State"}) file.make_group(group);
+    file.make_dataset<double>("Rafter/Time", std::int64_t{1} << 38, 0);
+    file.write("Rafter/Step", std::vector<std::int64_t>{1});
+    file.commit();
+  }
+  EXPECT_TRUE(contains(message_of([&] { io::read_saved_time(path("state.vtkhdf")); }), "Rafter/Time declares"));
 }
 
 TEST_F(ResultErrors, ArraysThatDoNotServeAreNamed) {

@@ -10,6 +10,7 @@ import re
 import sys
 import unittest
 
+import cache_entries
 import command_test
 
 
@@ -75,14 +76,16 @@ class Figures(command_test.CommandTest):
         environment = {"XDG_CACHE_HOME": cache}
         self.assertEqual(self.run_rafter("machine", environment=environment).returncode, command_test.DONE)
         (record,) = [entry.path for entry in os.scandir(os.path.join(cache, "rafter")) if entry.name.startswith("machine-")]
-        with open(record, encoding="utf-8") as file:
-            machine = json.load(file)
+        with open(record, "rb") as file:
+            machine = json.loads(cache_entries.entry_content(file.read()))
+        key = os.path.basename(record).removeprefix("machine-").removesuffix(".json")
         mesh = os.path.join(command_test.SOURCE, "examples/meshes/beam-hex.mesh")
         singular = self.write(command_test.POISSON.replace("[[dirichlet]]", "[[ignored]]"), "singular.toml")
         problem = self.write(command_test.POISSON)
         for share in (0.3, 1.0):
-            with open(record, "w", encoding="utf-8") as file:
-                json.dump({**machine, "steadiness": share, "cpu_share": 1.0}, file)
+            text = json.dumps({**machine, "steadiness": share, "cpu_share": 1.0})
+            with open(record, "wb") as file:
+                file.write(cache_entries.cache_entry("machine", key, text.encode()))
             expected = int(share < 0.8)
             for count, arguments in ((expected, ("solve", problem)), (expected, ("kernel", problem)),
                                      (expected, ("machine", "--json")), (0, ("mesh", mesh)), (0, ("doctor",)),

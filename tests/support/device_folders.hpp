@@ -29,9 +29,11 @@ public:
   const std::filesystem::path& path() const { return path_; }
 
   /// Returns the files in the folder whose names end so.
-  std::vector<std::filesystem::path> files(const std::string& extension) const {
+  std::vector<std::filesystem::path> files(const std::string& extension) const { return files_in(path_, extension); }
+  static std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder,
+                                                     const std::string& extension) {
     std::vector<std::filesystem::path> result;
-    for (const auto& entry : std::filesystem::directory_iterator(path_))
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
       if (entry.path().extension() == extension) result.push_back(entry.path());
     std::ranges::sort(result);
     return result;

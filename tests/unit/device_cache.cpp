@@ -4,7 +4,7 @@
 #include <fstream>
 #include <functional>
 #include <rafter/base/error.hpp>
-#include <rafter/base/hash.hpp>
+#include <rafter/device/host/cache_entry.hpp>
 #include <rafter/device/host/compiler.hpp>
 #include <rafter/device/host/compiler_versions.hpp>
 #include <rafter/device/host/host_device.hpp>
@@ -150,12 +150,104 @@ INSTANTIATE_TEST_SUITE_P(Files, Damage,
                                          [](std::string good) { return flipped(good, 0); },
                                          [](std::string good) { return flipped(good, good.size() - 1); }));
 
+/// Exchanges two files.
+void exchange(const fs::path& one, const fs::path& other) {
+  const fs::path aside = one.string() + ".exchanged";
+  fs::rename(one, aside);
+  fs::rename(other, one);
+  fs::rename(aside, other);
+}
+
+TEST(KernelCache, ProgramsOfOtherKeysAreSetAsideAndCompiledAnew) {
+  const Folder folder;
+  const CountingCompiler compiler;
+  const auto file_of = [&](int value) {
+    return ProgramCache{CacheDirectory(folder.path())}.file_of(source_of(value), compiler.options());
+  };
+  const auto result = [&](int value) {
+    return result_of(*ProgramCache{CacheDirectory(folder.path())}.program(source_of(value), compiler.options()));
+  };
+  for (int value = 0; value < 3; ++value) EXPECT_EQ(result(value), value);
+  exchange(file_of(0), file_of(1));
+  fs::copy_file(file_of(2), file_of(3));
+  fs::create_symlink(file_of(2), file_of(4));
+  const test::Warnings warnings;
+  for (int value = 0; value < 5; ++value) EXPECT_EQ(result(value), value);
+  EXPECT_EQ(compiler.uses(), 3 + 4);
+  EXPECT_EQ(folder.count(".damaged"), 4U);
+  ASSERT_EQ(warnings.texts.size(), 1U);
+  EXPECT_NE(warnings.texts[0].find(folder.path().string()), std::string::npos) << warnings.texts[0];
+  for (int value = 0; value < 5; ++value) EXPECT_EQ(result(value), value);
+  EXPECT_EQ(compiler.uses(), 3 + 4) << "what was made anew is found";
+}
+
+TEST(KernelCache, WhatIsNoFileIsSetAside) {
+  const Folder folder;
+  const auto file_of = [&](int value) { return ProgramCache{CacheDirectory(folder.path())}.file_of(source_of(value)); };
+  fs::create_directories(file_of(0) / "inner");
+  ASSERT_EQ(mkfifo(file_of(1).c_str(), 0600), 0);
+  for (int value = 0; value < 2; ++value)
+    EXPECT_EQ(result_of(*ProgramCache{CacheDirectory(folder.path())}.program(source_of(value))), value);
+  EXPECT_EQ(folder.count(".damaged"), 2U);
+  EXPECT_EQ(folder.count(".so"), 2U);
+}
+
+TEST(KernelCache, ProgramsThatWereSetAsideGoAfterADay) {
+  const Folder folder;
+  ProgramCache cache{CacheDirectory(folder.path())};
+  const auto others = folder.path() / "plans.sqlite.damaged", old = folder.path() / "a.so.damaged";
+  for (const auto& file : {others, old}) {
+    std::ofstream(file) << "x";
+    fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(25));
+  }
+  std::ofstream(cache.file_of(source_of(1))) << "x";
+  cache.program(source_of(1));
+  EXPECT_FALSE(fs::exists(old));
+  EXPECT_TRUE(fs::exists(others));
+  EXPECT_TRUE(fs::exists(cache.file_of(source_of(1)).string() + ".damaged"));
+}
+
+/// Every way in which a file can come not to be the entry that its name stands for.
+TEST(CacheEntries, AreReadBackOnlyUnderTheirOwnKeyAndKind) {
+  const Folder folder;
+  const fs::path file = folder.path() / "entry";
+  const device::EntryKey key{"kind", "0123"};
+  for (const auto& content : {std::string(), std::string("text\n"), std::string(5000, '\0')}) {
+    device::write_entry(file, key, content);
+    EXPECT_EQ(device::read_entry(file, key), content);
+    const std::string good = device::read_bytes(file);
+    for (const auto& other : {device::EntryKey{"kinds", "0123"}, device::EntryKey{"kind", "0124"},
+                              device::EntryKey{"kind0", "123"}, device::EntryKey{"", ""}}) {
+      EXPECT_EQ(device::read_entry(file, other), std::nullopt) << other.kind << " " << other.hash;
+      EXPECT_FALSE(fs::exists(file)) << "it is set aside";
+      std::ofstream(file, std::ios::binary) << good;
+    }
+    for (std::size_t length = 0; length < good.size(); length += 1 + good.size() / 50) {
+      std::ofstream(file, std::ios::binary) << good.substr(0, length);
+      EXPECT_EQ(device::read_entry(file, key), std::nullopt) << length;
+    }
+    for (std::size_t place = 0; place < good.size(); place += 1 + good.size() / 50)
+      for (const int bit : {1, 128}) {
+        std::string bad = good;
+        bad[place] = static_cast<char>(bad[place] ^ bit);
+        std::ofstream(file, std::ios::binary) << bad;
+        EXPECT_EQ(device::read_entry(file, key), std::nullopt) << place;
+      }
+    std::ofstream(file, std::ios::binary) << good << "\n";
+    EXPECT_EQ(device::read_entry(file, key), std::nullopt);
+    std::ofstream(file, std::ios::binary) << good << good;
+    EXPECT_EQ(device::read_entry(file, key), std::nullopt);
+    EXPECT_EQ(device::read_entry(file, key), std::nullopt) << "there is none";
+  }
+}
+
 TEST(KernelCache, FileThatTheLoaderRefusesIsRebuilt) {
   const Folder folder;
   ProgramCache cache{CacheDirectory(folder.path())};
   const std::string text = "not a library";
   // The checksum is right but the bytes are no library, as an earlier fault could have left them.
-  std::ofstream(cache.file_of(source_of(3))) << text << "\nrafter checksum " << base::content_hash(text);
+  const fs::path file = cache.file_of(source_of(3));
+  device::write_entry(file, {".so", file.stem().string()}, text);
   EXPECT_EQ(result_of(*cache.program(source_of(3))), 3);
 }
 
@@ -249,6 +341,26 @@ TEST(KernelCache, VersionsOfCompilersAreRememberedUntilTheirProgramsChange) {
   fs::remove(link);
   fs::create_symlink(programs.path() / "gcc-100", link);
   EXPECT_EQ(device::remembered_version(cache.path(), link), std::nullopt) << "the link leads to another program";
+}
+
+TEST(KernelCache, VersionsOfOtherCompilersAreNotTakenForThoseOfACompiler) {
+  const Folder cache, programs;
+  const fs::path one = programs.path() / "gcc-1", other = programs.path() / "gcc-2";
+  for (const auto& program : {one, other}) fs::copy_file(fs::canonical("/bin/sh"), program);
+  device::remember_version(cache.path(), one, "gcc 1");
+  const fs::path file_of_one = fs::directory_iterator(cache.path())->path();
+  device::remember_version(cache.path(), other, "gcc 2");
+  for (const auto& entry : fs::directory_iterator(cache.path()))
+    if (entry.path() != file_of_one) {
+      exchange(file_of_one, entry.path());
+      break;
+    }
+  const test::Warnings warnings;
+  for (const auto& program : {one, other})
+    EXPECT_EQ(device::remembered_version(cache.path(), program), std::nullopt) << program;
+  EXPECT_EQ(warnings.texts.size(), 1U);
+  device::remember_version(cache.path(), one, "gcc 1");
+  EXPECT_EQ(device::remembered_version(cache.path(), one), "gcc 1");
 }
 
 TEST(KernelCache, VersionsOfProgramsThatStartCompilersAreNotRemembered) {

@@ -5,7 +5,7 @@
 #include <array>
 #include <fstream>
 
-#include <rafter/base/hash.hpp>
+#include <rafter/device/host/cache_entry.hpp>
 #include <rafter/device/opencl/opencl_library.hpp>
 #include <tests/support/device_folders.hpp>
 #include <tests/support/opencl.hpp>
@@ -187,7 +187,7 @@ TEST_F(OpenClCache, DamagedFilesAreCompiledAnew) {
   // a file that was cut, one whose checksum is wrong, and one that is right but no program of this driver
   const std::string foreign = "no program";
   for (const auto& bad : {good.substr(0, good.size() / 2), "x" + good.substr(1),
-                          foreign + "\nrafter checksum " + base::content_hash(foreign)}) {
+                          foreign + entry_trailer({".clbin", file.stem().string()}, foreign)}) {
     std::ofstream(file, std::ios::binary | std::ios::trunc) << bad;
     num_compiled = 0;
     auto next = device();
@@ -196,6 +196,20 @@ TEST_F(OpenClCache, DamagedFilesAreCompiledAnew) {
     EXPECT_EQ(num_compiled, 1);
     EXPECT_NE(device().find(numbers, {}), nullptr);
   }
+}
+
+TEST_F(OpenClCache, ProgramsOfOtherSourcesAreCompiledAnew) {
+  auto first = device();
+  std::string other(numbers);
+  other.replace(other.find("100*end"), 3, "200");
+  first.compile(numbers);
+  EXPECT_EQ(result_of(first, *first.compile(other)), number_of_first + 400);
+  std::filesystem::rename(first.file_of(other), first.file_of(numbers));
+  num_compiled = 0;
+  auto next = device();
+  EXPECT_EQ(next.find(numbers, {}), nullptr);
+  EXPECT_EQ(result_of(next, *next.compile(numbers)), number_of_first);
+  EXPECT_EQ(num_compiled, 1);
 }
 
 TEST_F(OpenCl, ProgramsHaveNoOtherEntryPoints) {

@@ -3,6 +3,7 @@
 
 #include <fstream>
 #include <rafter/base/error.hpp>
+#include <rafter/device/host/cache_entry.hpp>
 #include <rafter/device/host/compiler.hpp>
 #include <rafter/device/host/cpu.hpp>
 #include <rafter/machine/caches.hpp>
@@ -216,6 +217,30 @@ TEST(MachineProbe, MeasuresEveryRateOfThisMachine) {
   EXPECT_NE(machine.measured_with.find(device::find_compiler().version), std::string::npos);
 }
 
+/// Writes a record as the cache keeps it.
+void keep(const Machine& machine, const std::filesystem::path& file) {
+  const auto name = file.stem().string();
+  device::write_entry(file, {"machine", name.substr(name.find('-') + 1)}, machine::to_json(machine));
+}
+
+TEST(MachineProbe, ARecordOfAnotherMachineIsMeasuredAgain) {
+  const test::Folder folder;
+  const test::Environment cache("XDG_CACHE_HOME", folder.path().string());
+  const Machine own = machine::load_or_probe(quick);
+  const auto record = test::Folder::files_in(folder.path() / "rafter", ".json").at(0);
+  Machine foreign = own;
+  foreign.steadiness = 0.97; // all else is the same, so that nothing but the check tells the two apart
+  const auto other = record.parent_path() / "machine-00000000000000000000000000000000.json";
+  keep(foreign, other);
+  std::filesystem::rename(other, record);
+  const test::Warnings warnings;
+  EXPECT_FALSE(machine::load());
+  EXPECT_TRUE(std::filesystem::exists(record.string() + ".damaged"));
+  EXPECT_EQ(warnings.texts.size(), 1U);
+  EXPECT_NE(machine::load_or_probe(quick), foreign);
+  EXPECT_TRUE(machine::load());
+}
+
 TEST(MachineProbe, RecordIsKeptAndMeasuredAgainWhenDamaged) {
   const test::Folder folder;
   const test::Environment cache("XDG_CACHE_HOME", folder.path().string());
@@ -284,7 +309,7 @@ TEST(MachineProbe, AQuietRecordOutlivesABusyMeasurement) {
   Machine kept = machine::load_or_probe(options);
   kept.steadiness = kept.cpu_share = 3; // above the limit below, which no measurement reaches
   for (const auto& entry : std::filesystem::directory_iterator(folder.path() / "rafter"))
-    if (entry.path().extension() == ".json") std::ofstream(entry.path()) << machine::to_json(kept);
+    if (entry.path().extension() == ".json") keep(kept, entry.path());
   options.least_quiet = 2;
   EXPECT_EQ(machine::load_or_probe(options), kept);
   options.is_fresh = true;

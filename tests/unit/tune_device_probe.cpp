@@ -121,6 +121,20 @@ TEST_F(DeviceRecords, ThatAreDamagedAreMeasuredAgain) {
   EXPECT_TRUE(machine::load(device->capabilities()));
 }
 
+TEST_F(DeviceRecords, UnderTheNameOfAnotherDeviceAreNone) {
+  const auto device = device::make_device("opencl");
+  (void)tune::load_or_probe(device, {.seconds = 0.1, .memory_bytes = std::size_t{1} << 22});
+  const auto file = test::Folder::files_in(folder().path() / "rafter", ".json").at(0);
+  auto other = device->capabilities();
+  other.num_compute_units += 1; // which is told by the name of the file alone
+  auto record = *machine::load(device->capabilities());
+  machine::keep(record, other);
+  for (const auto& name : test::Folder::files_in(folder().path() / "rafter", ".json"))
+    if (name != file) std::filesystem::rename(name, file);
+  EXPECT_FALSE(machine::load(device->capabilities()));
+  EXPECT_TRUE(std::filesystem::exists(file.string() + ".damaged"));
+}
+
 TEST(DeviceRecordTexts, ThatLackANumberAreRefused) {
   EXPECT_THROW((void)machine::device_record_from_json("{}"), base::InputError);
   EXPECT_THROW((void)machine::device_record_from_json("nothing"), base::InputError);

@@ -5,8 +5,11 @@
 #include <filesystem>
 #include <fstream>
 
+#include <rafter/base/hash.hpp>
 #include <rafter/base/temporary.hpp>
 #include <rafter/tune/generation_cache.hpp>
+
+#include <tests/support/device_folders.hpp>
 
 namespace rafter::test {
 namespace {
@@ -73,11 +76,38 @@ TEST_F(Generations, ThatAreDamagedAreNoneAndAreWrittenAnew) {
   for (const auto length : {std::uintmax_t{0}, std::uintmax_t{20}, size - 1}) {
     fs::resize_file(file, length);
     EXPECT_FALSE(cache.find("a")) << length;
+    EXPECT_FALSE(fs::exists(file)) << "it is set aside";
+    cache.remember("a", some_);
   }
-  cache.remember("a", some_);
   EXPECT_EQ(cache.find("a"), some_);
   std::fstream(file, std::ios::in | std::ios::out | std::ios::binary).seekp(40) << '#';
   EXPECT_FALSE(cache.find("a"));
+}
+
+TEST_F(Generations, OfOtherSpecificationsAndGeneratorsAreSetAside) {
+  const Warnings warnings;
+  GenerationCache cache(parent_, "one"), other(parent_, "another");
+  const auto file_of = [](const GenerationCache& of, const std::string& specification) {
+    return of.folder() / (base::content_hash(specification) + ".kernel");
+  };
+  Generation second = some_;
+  second.seconds = 7;
+  cache.remember("a", some_);
+  cache.remember("b", second);
+  other.remember("a", second);
+  const auto aside = parent_ / "exchanged";
+  fs::rename(file_of(cache, "a"), aside);
+  fs::rename(file_of(cache, "b"), file_of(cache, "a"));
+  fs::rename(aside, file_of(cache, "b"));
+  EXPECT_TRUE(warnings.texts.empty());
+  EXPECT_FALSE(cache.find("a"));
+  EXPECT_FALSE(cache.find("b"));
+  EXPECT_EQ(warnings.texts.size(), 1U) << "one for the folder";
+  cache.remember("a", some_);
+  fs::copy_file(file_of(cache, "a"), file_of(other, "a"), fs::copy_options::overwrite_existing);
+  EXPECT_FALSE(other.find("a"));
+  EXPECT_TRUE(fs::exists(file_of(other, "a").string() + ".damaged"));
+  EXPECT_EQ(cache.find("a"), some_);
 }
 
 TEST_F(Generations, StayWhileTheyAreUsedAndGoSomeWeeksAfter) {

@@ -122,6 +122,44 @@ TEST_F(StoreTest, AnotherVersionIsSetAside) {
   expect_set_aside_and_rebuilt("another version");
 }
 
+/// Each of these statements ties a time to a kernel or plan that it was not measured for, or changes one.
+TEST_F(StoreTest, RowsThatAreNotThoseOfTheirKernelsAreRemoved) {
+  for (const char* change :
+       {"UPDATE measurement SET kernel = 'third' WHERE kernel = 'other';"
+        "UPDATE measurement SET kernel = 'other' WHERE kernel = 'kernel';"
+        "UPDATE measurement SET kernel = 'kernel' WHERE kernel = 'third'",
+        "UPDATE measurement SET plan = 'third' WHERE plan = 'factors=store';"
+        "UPDATE measurement SET plan = 'factors=store' WHERE plan = 'factors=recompute';"
+        "UPDATE measurement SET plan = 'factors=recompute' WHERE plan = 'third'",
+        "UPDATE measurement SET seconds = seconds * (1 + 1e-15)", "UPDATE measurement SET predicted = 0",
+        "UPDATE measurement SET hash = (SELECT MIN(hash) FROM measurement)", "UPDATE measurement SET hash = ''"}) {
+    const Folder folder;
+    const auto path = folder.path() / "plans.sqlite";
+    EXPECT_TRUE(Store(path).remember("kernel", {{"factors=store", 2e-3, 1e-3}, {"factors=recompute", 1e-3, 3e-3}}));
+    EXPECT_TRUE(Store(path).remember("other", {{"factors=store", 4e-3, 1e-3}, {"factors=recompute", 5e-3, 3e-3}}));
+    Connection(path).run(change);
+    const Warnings warnings;
+    EXPECT_LE(Store(path).find("kernel").size() + Store(path).find("other").size(), 1U) << change;
+    ASSERT_EQ(warnings.texts.size(), 1U) << change;
+    EXPECT_NE(warnings.texts[0].find(path.string()), std::string::npos) << warnings.texts[0];
+    EXPECT_LE(Store(path).num_kernels(), 1) << "they are removed";
+    EXPECT_TRUE(Store(path).remember("kernel", two));
+    EXPECT_EQ(Store(path).find("kernel"), two_by_time);
+  }
+}
+
+TEST_F(StoreTest, RightRowsBesideAWrongOneStay) {
+  Store store(file());
+  EXPECT_TRUE(store.remember("kernel", two));
+  Connection(file()).run("UPDATE measurement SET seconds = 1e-9 WHERE plan = 'factors=recompute'");
+  const std::vector<Measurement> right{two[0]};
+  EXPECT_EQ(store.find("kernel"), right);
+  Connection(file()).run("UPDATE measurement SET seconds = seconds"); // nothing is left to be removed
+  const Warnings warnings;
+  EXPECT_EQ(store.find("kernel"), right);
+  EXPECT_TRUE(warnings.texts.empty());
+}
+
 TEST_F(StoreTest, AnotherProgramsDatabaseIsSetAside) {
   Connection(file()).run("CREATE TABLE recipes (name TEXT)");
   expect_set_aside_and_rebuilt("another");

@@ -7,14 +7,13 @@
 #include <rafter/base/hash.hpp>
 #include <rafter/base/output_file.hpp>
 #include <rafter/base/temporary.hpp>
+#include <rafter/device/host/cache_entry.hpp>
 
 namespace rafter::device {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view trailer_tag = "\nrafter checksum ";
-constexpr std::size_t trailer_size = trailer_tag.size() + 32;
 constexpr const char* build_prefix = "build-";
 
 /// Makes a folder for one compilation inside the cache folder, so that the result can be renamed into place.
@@ -26,15 +25,16 @@ base::Temporary make_build_folder(const fs::path& parent) {
   }
 }
 
-/// Removes folders of compilations that were killed long ago.
-void remove_stale_builds(const fs::path& folder) {
+/// Removes folders of compilations that were killed long ago, and programs that were set aside then.
+void remove_stale_files(const fs::path& folder, const std::string& extension) {
   std::error_code error;
   const auto limit = fs::file_time_type::clock::now() - std::chrono::hours(24);
   for (auto entry = fs::directory_iterator(folder, error); !error && entry != fs::directory_iterator();
        entry.increment(error)) {
     std::error_code ignored;
-    const bool is_build = entry->path().filename().string().starts_with(build_prefix);
-    if (is_build && entry->last_write_time(ignored) < limit && !ignored) fs::remove_all(entry->path(), ignored);
+    const auto name = entry->path().filename().string();
+    const bool is_passing = name.starts_with(build_prefix) || name.ends_with(extension + damaged_ending);
+    if (is_passing && entry->last_write_time(ignored) < limit && !ignored) fs::remove_all(entry->path(), ignored);
   }
 }
 
@@ -44,14 +44,19 @@ bool is_full(const fs::path& folder) {
   return fs::space(folder, error).available < (std::uintmax_t(1) << 20) && !error;
 }
 
-} // namespace
-
-void write_private(const fs::path& file, std::string_view bytes) {
+/// Runs an operation that writes into a cache folder.
+template <class Write> void write_into_folder(const Write& write) {
   try {
-    base::write_output(file.string(), bytes, 0600);
+    write();
   } catch (const base::EnvironmentError& error) {
     throw UnusableFolder(error.what());
   }
+}
+
+} // namespace
+
+void write_private(const fs::path& file, std::string_view bytes) {
+  write_into_folder([&] { base::write_output(file.string(), bytes, 0600); });
 }
 
 std::string cache_key(const std::vector<std::string>& parts) {
@@ -75,22 +80,21 @@ void BinaryCache::keep_files(const fs::path& folder) const {
   if (directory_.is_private_temporary() && directory_.path() == folder) keep_private_temporary();
 }
 
-/// Loads the program in a cache file; null when the file is missing, damaged or refused by the device.
-std::shared_ptr<const Program> BinaryCache::load(const fs::path& file) const {
+/// Loads the program of a key from a cache file; null when the file is missing, is not that of the key or is refused by
+/// the device.
+std::shared_ptr<const Program> BinaryCache::load(const fs::path& file, const std::string& key) const {
+  const auto bytes = read_entry(file, {format_.extension, key});
+  if (!bytes) return nullptr;
   try {
-    std::string bytes = read_bytes(file);
-    if (bytes.size() < trailer_size) return nullptr;
-    const std::string trailer = bytes.substr(bytes.size() - trailer_size);
-    bytes.resize(bytes.size() - trailer_size);
-    if (trailer != std::string(trailer_tag) + base::content_hash(bytes)) return nullptr;
-    return format_.load(file, bytes);
+    return format_.load(file, *bytes);
   } catch (const base::EnvironmentError&) {
     return nullptr;
   }
 }
 
-/// Compiles a program into its cache file.
-std::shared_ptr<const Program> BinaryCache::compiled(const fs::path& file, const BinaryBuild& build) const {
+/// Compiles the program of a key into its cache file.
+std::shared_ptr<const Program> BinaryCache::compiled(const fs::path& file, const std::string& key,
+                                                     const BinaryBuild& build) const {
   const base::Temporary temporary = make_build_folder(file.parent_path());
   Binary binary;
   try {
@@ -100,7 +104,7 @@ std::shared_ptr<const Program> BinaryCache::compiled(const fs::path& file, const
     throw;
   }
   if (!binary.bytes.empty()) // devices may keep their binaries to themselves
-    write_private(file, binary.bytes + std::string(trailer_tag) + base::content_hash(binary.bytes));
+    write_into_folder([&] { write_entry(file, {format_.extension, key}, std::move(binary.bytes)); });
   return binary.program;
 }
 
@@ -109,10 +113,10 @@ std::shared_ptr<const Program> BinaryCache::load_or_build(const std::string& key
     const fs::path folder = directory();
     const fs::path file = folder / (key + format_.extension);
     try {
-      if (auto program = load(file)) return program;
-      remove_stale_builds(folder);
-      if (auto program = compiled(file, build)) return program;
-      if (auto program = load(file)) return program;
+      if (auto program = load(file, key)) return program;
+      remove_stale_files(folder, format_.extension);
+      if (auto program = compiled(file, key, build)) return program;
+      if (auto program = load(file, key)) return program;
       // The loader refuses correct bytes: most likely the disk is mounted noexec.
       throw UnusableFolder("programs cannot be loaded from '" + folder.string() + "' (mounted noexec?)");
     } catch (const UnusableFolder& error) {
@@ -134,7 +138,7 @@ std::shared_ptr<BinaryCache::Entry> BinaryCache::entry_of(const std::string& key
 std::shared_ptr<const Program> BinaryCache::find(const std::string& key) {
   const auto entry = entry_of(key);
   const std::scoped_lock lock(entry->mutex);
-  if (!entry->program) entry->program = load(file_of(key));
+  if (!entry->program) entry->program = load(file_of(key), key);
   return entry->program;
 }
 

@@ -24,7 +24,7 @@ struct Binary {
 
 /// How the programs of a device come to be. Both functions may be called on several threads at the same time.
 struct BinaryFormat {
-  std::string extension; ///< ending of the names of cache files, with its point
+  std::string extension; ///< ending of the names of cache files, with its point; no other device has the same
   /// Loads the program from a cache file, whose bytes are also given; null where the device refuses them.
   std::function<std::shared_ptr<const Program>(const std::filesystem::path& file, const std::string& bytes)> load;
 };
@@ -34,7 +34,8 @@ struct BinaryFormat {
 using BinaryBuild = std::function<Binary(const std::filesystem::path& folder, const std::filesystem::path& kept)>;
 
 /// Cache of compiled programs, in memory and on disk, under keys that hash everything which decides about the result. A
-/// file on disk ends with a checksum; it is built anew when that is wrong or the device refuses the file. Threads, and
+/// file on disk is checked together with its key (read_entry); it is built anew when the check does not hold or the
+/// device refuses the file. Threads, and
 /// processes that share the folder, may use it at the same time: an equal program is compiled once per process, and
 /// whichever process renames its file last leaves the same program. A folder that cannot be used is replaced by a
 /// temporary one, with one warning.
@@ -61,8 +62,9 @@ private:
   std::shared_ptr<Entry> entry_of(const std::string& key);
   void degrade(const std::filesystem::path& from, const std::string& reason);
   void keep_files(const std::filesystem::path& folder) const;
-  std::shared_ptr<const Program> load(const std::filesystem::path& file) const;
-  std::shared_ptr<const Program> compiled(const std::filesystem::path& file, const BinaryBuild& build) const;
+  std::shared_ptr<const Program> load(const std::filesystem::path& file, const std::string& key) const;
+  std::shared_ptr<const Program> compiled(const std::filesystem::path& file, const std::string& key,
+                                          const BinaryBuild& build) const;
   std::shared_ptr<const Program> load_or_build(const std::string& key, const BinaryBuild& build);
 
   mutable std::mutex mutex_;

@@ -7,6 +7,7 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/device/host/binary_cache.hpp>
+#include <rafter/device/host/cache_entry.hpp>
 
 namespace rafter::device {
 namespace {
@@ -21,8 +22,8 @@ bool is_program(const fs::path& file) {
   return bytes == magic;
 }
 
-/// The file that remembers the version of the program at this path, as it is now; "" for what is no compiler.
-fs::path file_of(const fs::path& folder, const fs::path& path) {
+/// What the version of the program at this path, as it is now, is remembered by; "" for what is no compiler.
+std::string key_of(const fs::path& path) {
   std::error_code error;
   const fs::path program = fs::canonical(path, error);
   if (error) return {};
@@ -33,26 +34,28 @@ fs::path file_of(const fs::path& folder, const fs::path& path) {
   if (error) return {};
   const auto time = fs::last_write_time(program, error);
   if (error) return {};
-  return folder / ("compiler-" + cache_key({path.string(), program.string(), std::to_string(size),
-                                            std::to_string(time.time_since_epoch().count())}));
+  return cache_key(
+      {path.string(), program.string(), std::to_string(size), std::to_string(time.time_since_epoch().count())});
 }
+
+constexpr std::string_view kind = "compiler";
+
+fs::path file_of(const fs::path& folder, const std::string& key) { return folder / ("compiler-" + key); }
 
 } // namespace
 
 std::optional<std::string> remembered_version(const fs::path& folder, const fs::path& path) {
-  const fs::path file = file_of(folder, path);
-  if (file.empty()) return std::nullopt;
-  std::string version;
-  if (!std::getline(std::ifstream(file), version) || version.empty()) return std::nullopt;
-  return version;
+  const std::string key = key_of(path);
+  if (key.empty()) return std::nullopt;
+  return read_entry(file_of(folder, key), {kind, key});
 }
 
 void remember_version(const fs::path& folder, const fs::path& path, const std::string& version) {
-  const fs::path file = file_of(folder, path);
-  if (file.empty()) return;
+  const std::string key = key_of(path);
+  if (key.empty()) return;
   try {
-    write_private(file, version + "\n");
-  } catch (const UnusableFolder&) { // the next run asks again
+    write_entry(file_of(folder, key), {kind, key}, version);
+  } catch (const base::EnvironmentError&) { // the next run asks again
   }
 }
 
