@@ -129,7 +129,10 @@ Option name_option(const std::string& key, const std::string& help, std::string&
 }
 
 Option text_option(const std::string& key, const std::string& value, const std::string& help, std::string& target) {
-  return {key, value, with_default(help, target), [&target](const std::string& text) { target = text; }};
+  return {key, value, with_default(help, target), [&target](const std::string& text) {
+            if (base::trimmed(text).empty()) throw base::InputError("the value is empty");
+            target = text;
+          }};
 }
 
 Option device_option(Settings& settings) {

@@ -18,6 +18,13 @@ namespace {
 constexpr int max_threads = 4096;
 constexpr int max_refinements = 10;
 
+/// An option whose value is left empty would have no effect, and whoever writes it means something else.
+const CLI::Validator is_given(
+    [](const std::string& value) {
+      return base::trimmed(value).empty() ? std::string("the value is empty") : std::string();
+    },
+    "");
+
 void add_problem_options(CLI::App& command, ProblemOptions& options) {
   command.add_option("problem", options.file, "problem file (TOML)")->required()->type_name("FILE");
   command.add_option("--set", options.overrides, "set a key of the problem file, as in fields.u.degree=3; repeatable")
@@ -37,6 +44,7 @@ void add_plan_option(CLI::App& command, ProblemOptions& options) {
                   "plan of the cell kernels, as `rafter kernel` prints it; \"default\": all keys have theirs; "
                   "\"predicted\": the cost "
                   "model's, whatever was measured")
+      ->check(is_given)
       ->type_name("TEXT");
 }
 
@@ -77,7 +85,9 @@ private:
     auto* command = app_.add_subcommand("solve", "solve a problem");
     add_problem_options(*command, solve_.problem);
     add_plan_option(*command, solve_.problem);
-    command->add_option("--json", solve_.json, "write the report as JSON; - is standard output")->type_name("FILE");
+    command->add_option("--json", solve_.json, "write the report as JSON; - is standard output")
+        ->check(is_given)
+        ->type_name("FILE");
     command->callback([this] { code_ = run_solve(solve_); });
   }
   void add_kernel() {
@@ -90,6 +100,7 @@ private:
     command
         ->add_option("--matrix", kernel_.matrix,
                      "write the operator's sparse matrix (Matrix Market; - is standard output)")
+        ->check(is_given)
         ->type_name("FILE");
     command->callback([this] { code_ = run_kernel(kernel_); });
   }
@@ -100,6 +111,7 @@ private:
         ->check(CLI::Range(0, max_refinements))
         ->type_name("N");
     command->add_option("--write", mesh_.output, "write the mesh (.msh, .mesh; - is standard output)")
+        ->check(is_given)
         ->type_name("FILE");
     command
         ->add_option("--format", mesh_.format.name,
@@ -142,6 +154,7 @@ private:
     command
         ->add_option("--record", tune_.record,
                      "measure every candidate and write the sweep as JSON; - is standard output")
+        ->check(is_given)
         ->type_name("FILE");
     command->callback([this] { code_ = run_tune(tune_); });
   }

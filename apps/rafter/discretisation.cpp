@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/io/unused_keys.hpp>
 #include <rafter/mesh/limits.hpp>
 #include <rafter/operator/operator.hpp>
 
@@ -291,7 +292,28 @@ double estimate_bytes(const io::Problem& problem, const mesh::Mesh& mesh, const 
   return bytes;
 }
 
+namespace {
+
+/// Warns of Gauss-Lobatto rules where no cell, and no facet of an integral, has one.
+void warn_of_unused_rule(const io::Problem& problem, const mesh::Mesh& mesh) {
+  if (problem.numerics.quadrature != element::QuadratureKind::gll) return;
+  std::string texts = problem.forms.main().text + problem.forms.L.value_or(io::Expression()).text;
+  for (const auto& functional : problem.functionals) texts += functional.form.text;
+  for (const auto& definition : problem.definitions) texts += definition.expression.text;
+  const bool may_have_facets = texts.find("ds") != std::string::npos;
+  for (const auto& group : mesh.groups) {
+    if (element::is_tensor(group.shape)) return;
+    for (int f = 0; f < element::num_facets(group.shape); ++f)
+      if (may_have_facets && element::is_tensor(element::facet_shape(group.shape, f))) return;
+  }
+  io::warn_unused(problem, "numerics.quadrature",
+                  "Gauss-Lobatto rules are for intervals, quadrilaterals and hexahedra, of which forms have none here");
+}
+
+} // namespace
+
 op::System make_system(const io::Problem& problem, const std::shared_ptr<const mesh::Mesh>& mesh, int cells_per_batch) {
+  warn_of_unused_rule(problem, *mesh);
   int degree = 1;
   for (const auto& field : problem.fields) degree = std::max(degree, field.degree);
   cells_per_batch = std::max(cells_per_batch, op::level_cells_per_batch(problem.level_precision, degree));

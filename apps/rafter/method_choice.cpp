@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <rafter/base/log.hpp>
+#include <rafter/io/unused_keys.hpp>
 #include <rafter/solve/vector_ops.hpp>
 
 #include "singularity.hpp"
@@ -18,12 +18,10 @@ std::string reason(std::string_view cause, const op::Operator& A) {
                      max_direct_unknowns);
 }
 
-/// Direct solves that nobody asked for. A preconditioner that the user named serves no purpose then, which a warning
-/// says.
+/// Direct solves that nobody asked for. A preconditioner that the user named serves no purpose then, nor do its keys,
+/// which warnings say.
 MethodChoice direct(const io::Problem& problem, std::string_view cause, const op::Operator& A) {
-  if (problem.has_preconditioner && problem.solver.preconditioner != "none")
-    base::warn(fmt::format("{}: key solver.preconditioner is not used: the method is \"direct\", chosen because {}",
-                           problem.preconditioner_location.text(), cause));
+  if (problem.solver.preconditioner != "none") io::warn_of_keys_that_direct_solves_leave(problem, cause);
   return {"direct", reason(cause, A)};
 }
 

@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
-#include <rafter/base/log.hpp>
 #include <rafter/base/memory.hpp>
 #include <rafter/base/parallel.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/io/unused_keys.hpp>
 #include <rafter/io/vtkhdf.hpp>
 #include <rafter/schedule/plan.hpp>
 #include <rafter/solve/force_norm.hpp>
@@ -25,6 +25,7 @@
 #include "measurement.hpp"
 #include "method_choice.hpp"
 #include "operator_checks.hpp"
+#include "plan_keys.hpp"
 #include "preconditioner_parts.hpp"
 #include "singularity.hpp"
 #include "solution.hpp"
@@ -240,6 +241,7 @@ void PreparedProblem::make_operators(const form::LoweredForm& bilinear, const st
   action_options.runs_few_times = solves && is_shorter_than_compilation(problem_, system_, options_);
   const auto own_options = op::kernel_options(action_options, options_.shared_device);
   const auto action = keep(op::build_form(bilinear, system_, op::Purpose::action, own_options));
+  warn_of_unused_plan_keys(*action, action_options);
   std::shared_ptr<op::GeneratedForm> diagonal, load;
   if (solves && action->matrix == nullptr && // an assembled matrix has its diagonal
       !solvers::find_method(problem_.solver.method).is_direct &&
@@ -307,9 +309,8 @@ void PreparedProblem::make_stepper(form::ThetaForms forms, const std::shared_ptr
   options.solver.control.monitor = options.newton.monitor = [](int, double) { return !is_interrupted(); };
   stepper_ =
       std::make_unique<solvers::ThetaStepper>(std::move(forms), std::move(names), operator_, load, std::move(options));
-  if (problem_.newton_location && stepper_->is_linear())
-    base::warn(fmt::format("{}: [newton] is not used: {} is linear in the fields, and steps take one linear solve",
-                           problem_.newton_location->text(), problem_.forms.main_key()));
+  if (stepper_->is_linear())
+    io::warn_unused(problem_, "newton", problem_.forms.main_key() + " is linear in the fields");
   data_->bind(stepper_->load(), load->form); // the tangent already has them
   start_ = find_start();
   stepper_->set_boundary_values = [this](double t) { set_time(t); };

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/output_file.hpp>
+#include <rafter/base/terminal_text.hpp>
+#include <rafter/base/text.hpp>
 
 namespace rafter::io {
 namespace {
@@ -45,6 +47,11 @@ private:
   fmt::memory_buffer text_;
 };
 
+/// A comment ends with its line, and names of files may have several.
+std::string one_line(const std::string& comment) {
+  return base::join(base::split(base::terminal_text(comment), '\n'), "\\n");
+}
+
 } // namespace
 
 void write_matrix_market(const std::string& name, const op::SparseMatrix& matrix,
@@ -52,7 +59,7 @@ void write_matrix_market(const std::string& name, const op::SparseMatrix& matrix
   TextFile file(name);
   const auto to = std::back_inserter(file.text());
   fmt::format_to(to, "%%MatrixMarket matrix coordinate real general\n");
-  for (const auto& comment : comments) fmt::format_to(to, "% {}\n", comment);
+  for (const auto& comment : comments) fmt::format_to(to, "% {}\n", one_line(comment));
   fmt::format_to(to, "{} {} {}\n", matrix.num_rows(), matrix.num_columns, matrix.num_entries());
   for (std::size_t row = 0; row < static_cast<std::size_t>(matrix.num_rows()); ++row) {
     for (auto k = matrix.row_offsets[row]; k < matrix.row_offsets[row + 1]; ++k)

@@ -7,27 +7,26 @@
 #include <fstream>
 
 #include <rafter/base/error.hpp>
+#include <rafter/base/input_file.hpp>
 #include <rafter/io/problem_sections.hpp>
+#include <rafter/io/unused_keys.hpp>
 
 namespace rafter::io {
 namespace {
 
 /// Problem files are written by people, so that larger files are something else.
-constexpr std::uintmax_t max_file_bytes = 4 << 20;
+constexpr std::size_t max_file_bytes = 4 << 20;
 
 std::string read_text(const std::string& path) {
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status)) throw base::InputError(fmt::format("{}: no such file", path));
-  if (!std::filesystem::is_regular_file(status))
-    throw base::InputError(fmt::format("{}: not a file; accepted is a problem file (TOML)", path));
-  const auto size = std::filesystem::file_size(path, error);
-  if (!error && size > max_file_bytes)
-    throw base::InputError(
-        fmt::format("{}: {} bytes; a problem file (TOML) has at most {}", path, size, max_file_bytes));
+  base::require_regular_file(path, "a problem file (TOML)");
   std::ifstream file(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::string text(max_file_bytes + 1, '\0'); // some files of the system have more bytes than they say
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (!file.is_open() || file.bad()) throw base::InputError(fmt::format("{}: cannot be read (permission?)", path));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > max_file_bytes)
+    throw base::InputError(
+        fmt::format("{}: more than {} bytes; a problem file (TOML) has at most so many", path, max_file_bytes));
   return text;
 }
 
@@ -52,6 +51,7 @@ Problem read_sections(const Value& value, const std::string& source, const std::
   root.accept_only(section_names);
   Problem problem;
   problem.source = source;
+  problem.keys = given_keys(value);
   problem.title = root.string("title").value_or("");
   read_mesh_section(TableReader(root.require("mesh", "a table with file or box"), "mesh"), directory, problem);
   if (const Value* list = root.find("periodic")) read_periodic(*list, problem);
@@ -84,6 +84,7 @@ Problem read_sections(const Value& value, const std::string& source, const std::
   read_optional(root, "functionals", [&](const TableReader& table) { read_functionals(table, problem); });
   read_optional(root, "check", [&](const TableReader& table) { read_check(table, problem); });
   read_optional(root, "output", [&](const TableReader& table) { read_output(table, problem); });
+  warn_of_unused_keys(value, problem);
   return problem;
 }
 

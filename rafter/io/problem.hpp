@@ -187,8 +187,15 @@ struct Output {
   std::vector<OutputExpression> fields; ///< fields beside those of the problem, in the order of the problem file
 };
 
+/// A key that a problem file or --set gives.
+struct GivenKey {
+  std::string path; ///< such as "solver.restart" or "dirichlet[0].value"
+  Location location;
+};
+
 struct Problem {
-  std::string source; ///< name of the problem file in messages
+  std::string source;         ///< name of the problem file in messages
+  std::vector<GivenKey> keys; ///< all keys that are given, those of tables before the keys within
   std::string title;
   MeshSource mesh;
   std::vector<Periodic> periodic;
@@ -210,9 +217,8 @@ struct Problem {
   std::optional<Location> coarsening_location; ///< place of solver.multigrid.coarsening; absent: it is not given
   bool has_solver_method =
       false; ///< whether solver.method is given; if not, a small problem that cg cannot take is solved directly
-  solvers::NewtonOptions newton;           ///< options for a residual form; the member `solver` is not used
-  std::optional<Location> newton_location; ///< place of the section [newton]; absent: there is none
-  std::optional<Time> time;                ///< without it, the problem is stationary
+  solvers::NewtonOptions newton; ///< options for a residual form; the member `solver` is not used
+  std::optional<Time> time;      ///< without it, the problem is stationary
   std::vector<Functional> functionals;
   Check check;
   Output output;

@@ -12,6 +12,7 @@
 #include <rafter/base/log.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/io/problem_sections.hpp>
+#include <rafter/io/unused_keys.hpp>
 
 namespace rafter::io {
 namespace {
@@ -48,7 +49,9 @@ void read_coarsening(const TableReader& table, op::Coarsening& coarsening) {
   coarsening.steps = op::parse_coarsening_steps(base::join(words, ","));
 }
 
-void read_degrees(const TableReader& table, int degree_of_fields, op::Coarsening& coarsening) {
+void read_degrees(const TableReader& table, Problem& problem) {
+  auto& coarsening = problem.coarsening;
+  const int degree_of_fields = problem.max_degree();
   const Value* value = table.find("degrees");
   if (value == nullptr) return;
   const auto path = table.path("degrees");
@@ -60,8 +63,8 @@ void read_degrees(const TableReader& table, int degree_of_fields, op::Coarsening
     coarsening.degrees.push_back(below = read_integer(item, path, 1, below - 1));
   }
   if (std::ranges::find(coarsening.steps, op::CoarseningStep::p) == coarsening.steps.end())
-    base::warn(fmt::format("{}: key {} is not used: degrees are for steps \"p\", of which {} has none",
-                           value->location.text(), path, table.path("coarsening")));
+    warn_unused(problem, path,
+                fmt::format("degrees are for steps \"p\", of which {} has none", table.path("coarsening")));
   else if (coarsening.degrees.front() >= degree_of_fields)
     base::warn(fmt::format("{}: key {}: levels have degrees below that of the fields, {}; what is not below it in the "
                            "list is left out",
@@ -142,7 +145,7 @@ void read_multigrid(const TableReader& table, Problem& problem) {
   read_coarsening(table, problem.coarsening);
   if (const Value* coarsening = table.find("coarsening")) problem.coarsening_location = coarsening->location;
   if (!table.boolean("semicoarsening").value_or(true)) problem.box_coarsening = mesh::BoxCoarsening::all_axes;
-  read_degrees(table, problem.max_degree(), problem.coarsening);
+  read_degrees(table, problem);
   read_word(table, "smoother", {"chebyshev"}, {"line"});
   if (read_word(table, "precision", {"double", "single"}) == "single")
     problem.level_precision = schedule::Precision::single_precision;

@@ -8,6 +8,7 @@
 #include <rafter/base/log.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/io/problem_sections.hpp>
+#include <rafter/io/unused_keys.hpp>
 
 namespace rafter::io {
 namespace {
@@ -107,17 +108,16 @@ Readers readers_in_multigrid(std::string_view key, const Problem& problem) {
   return readers;
 }
 
-void warn_of_unread_key(const Value::Key& key, const std::string& path, const Readers& readers,
-                        const Problem& problem) {
+void warn_of_unread_key(const std::string& path, const Readers& readers, const Problem& problem) {
   const auto& options = problem.solver;
-  base::warn(fmt::format("{}: key {} is not used: it is for {}; the method is \"{}\"{}", key.location.text(), path,
-                         base::join(readers.names, ", "), options.method,
-                         solvers::find_method(options.method).is_direct
-                             ? ""
-                             : fmt::format(", the preconditioner \"{}\"{}", options.preconditioner,
-                                           options.preconditioner == "block"
-                                               ? fmt::format(" with \"{}\"", base::join(problem.blocks, "\", \""))
-                                               : "")));
+  warn_unused(problem, path,
+              fmt::format("it is for {}; the method is \"{}\"{}", base::join(readers.names, ", "), options.method,
+                          solvers::find_method(options.method).is_direct
+                              ? ""
+                              : fmt::format(", the preconditioner \"{}\"{}", options.preconditioner,
+                                            options.preconditioner == "block"
+                                                ? fmt::format(" with \"{}\"", base::join(problem.blocks, "\", \""))
+                                                : "")));
 }
 
 /// The user is warned of keys that the chosen method and preconditioner do not use. They are not refused, so that a
@@ -128,13 +128,29 @@ void warn_of_unread_keys(const TableReader& table, const Problem& problem) {
     const bool is_multigrid = key.name == "multigrid";
     if (is_multigrid && !problem.has_preconditioner) continue; // it may be chosen for a large problem
     if (!readers.names.empty() && !readers.is_chosen)
-      warn_of_unread_key(key, table.path(key.name), readers, problem);
+      warn_of_unread_key(table.path(key.name), readers, problem);
     else if (is_multigrid)
       for (const auto& inner : table.find(key.name)->keys)
         if (const auto of_key = readers_in_multigrid(inner.name, problem); !of_key.is_chosen)
-          warn_of_unread_key(inner, table.path(key.name) + "." + inner.name, of_key, problem);
+          warn_of_unread_key(table.path(key.name) + "." + inner.name, of_key, problem);
   }
 }
+
+} // namespace
+
+void warn_of_keys_that_direct_solves_leave(const Problem& problem, std::string_view cause) {
+  auto direct = problem;
+  direct.solver.method = "direct";
+  constexpr std::string_view section = "solver.";
+  for (const auto& key : problem.keys) {
+    if (!key.path.starts_with(section)) continue;
+    const auto name = std::string_view(key.path).substr(section.size());
+    if (readers_of(name, problem).is_chosen && !readers_of(name, direct).is_chosen)
+      warn_unused(problem, key.path, fmt::format("the method is \"direct\", chosen because {}", cause));
+  }
+}
+
+namespace {
 
 /// Only methods that need the preconditioned norm for their own work know it at every iteration.
 solvers::Norm read_norm(const TableReader& table, const std::string& method) {
@@ -168,9 +184,6 @@ void read_blocks(const TableReader& table, Problem& problem) {
   const auto& options = problem.solver;
   const Value* value = table.find("blocks");
   const bool is_used = options.preconditioner == "block" && !solvers::find_method(options.method).is_direct;
-  if (problem.forms.preconditioner && !is_used)
-    base::warn(fmt::format("{}: forms.preconditioner is not used: it is for solver.preconditioner = \"block\"",
-                           problem.forms.preconditioner->location.text()));
   if (is_used && (problem.forms.F || problem.time))
     refuse(
         problem.preconditioner_location, table.path("preconditioner"),
@@ -296,17 +309,15 @@ void read_solver(const TableReader& table, Problem& problem) {
   if (const Value* multigrid = table.find("multigrid"))
     read_multigrid(TableReader(*multigrid, table.path("multigrid")), problem);
   if (options.multigrid.has_full_start && (problem.forms.F || problem.time))
-    base::warn(fmt::format("{}: key {} is not used: the linear systems of problems with {} start from zero or from the "
-                           "state before",
-                           table.find("multigrid")->location.text(), table.path("multigrid.start"),
-                           problem.time ? "[time]" : "forms.F"));
+    warn_unused(problem, table.path("multigrid.start"),
+                fmt::format("the linear systems of problems with {} start from zero or from the state before",
+                            problem.time ? "[time]" : "forms.F"));
   read_blocks(table, problem);
   warn_of_unread_keys(table, problem);
 }
 
 void read_newton(const TableReader& table, Problem& problem) {
   table.accept_only(std::vector<std::string>{"rtol", "atol", "max_iterations", "line_search", "load_steps"});
-  problem.newton_location = table.value().location;
   auto& options = problem.newton;
   options.rtol = table.number("rtol", 0, 1, true).value_or(options.rtol);
   options.atol = table.number("atol", 0, infinity).value_or(options.atol);

@@ -35,6 +35,22 @@ class Figures(command_test.CommandTest):
             again = self.solve("--set", "mesh.box.cells=[6,6]", "--plan", given)
             self.assertEqual(self.plans_below(again)["A"], (name, plan), given)
 
+    def test_keys_of_plans_that_no_kernel_follows_or_that_change_none_are_told(self):
+        assembled, triangles = "mapping=assembled factors=store", ("--set", "mesh.box.shape=triangle")
+        for plan, arguments, expected in (
+                ("contraction=modal", (), ["contraction=modal is not used: the kernel of cell quadrilateral cartesian has contraction=collocated"]),
+                (assembled, (), ["factors=store is not used: the kernel of cell quadrilateral cartesian has factors=recompute"]),
+                ("contraction=collocated", triangles, ["contraction=collocated is not used: the kernel of cell triangle affine has contraction=modal"]),
+                ("mapping=plain patches=0", (), ["patches=0 is not used: the kernels are the same without it"]),
+                ("scatter=coloured rows=8", (), ["scatter=coloured is not used: kernels with mapping=simd_cells have no such key",
+                                                 "rows=8 is not used: the kernels are the same without it"]),
+                ("contraction=modal", triangles, []), ("factors=recompute vector_width=4 flags=O2", (), []), ("default", (), []),
+                ("rows=16", (), [])):
+            with self.subTest(plan=plan, arguments=arguments):
+                result = self.run_rafter("kernel", self.write(command_test.POISSON), "--plan", plan, *arguments)
+                self.assertEqual(result.returncode, command_test.DONE, result.stderr)
+                self.assertEqual(re.findall(r"^warning: --plan: (.*)$", result.stderr, re.MULTILINE), expected)
+
     def test_kernels_of_a_mixed_mesh_have_a_letter_each_and_no_line_is_long(self):
         text = self.solve("--set", "mesh.box={ cells = [4,4,4], shape = \"mixed\" }", "--set", "fields.u.degree=1",
                           "--set", "check.max_l2_error=1")

@@ -262,7 +262,7 @@ theta = 0.5
     def test_newton_beside_a_linear_residual_form_is_told(self):
         linear = REACTION.replace("u*(1 - u)*v", "u*v") + "[newton]\nrtol = 1.0e-9\n"
         _, result = self.solve(linear)
-        self.assertIn("[newton] is not used", result.stderr)
+        self.assertIn("key newton is not used: forms.F is linear", result.stderr)
         _, result = self.solve(REACTION + "[newton]\nrtol = 1.0e-9\n")
         self.assertNotIn("not used", result.stderr)
 

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan_keys.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/base/log.hpp>
+#include <rafter/base/text.hpp>
+#include <rafter/operator/matrix_builder.hpp>
+#include <rafter/schedule/plan.hpp>
+
+namespace rafter::app {
+namespace {
+
+/// The kernels of a form that a plan is meant for: those of cells, where it has any, and the product of a matrix.
+std::vector<const op::KernelInfo*> planned_kernels(const op::GeneratedForm& form) {
+  std::vector<const op::KernelInfo*> result;
+  if (form.matrix != nullptr) result.push_back(&form.matrix->info);
+  const auto& cells = form.matrix != nullptr ? *form.matrix->cells : form;
+  const auto count = cells.num_cell_pieces > 0 ? cells.num_cell_pieces : cells.pieces.size();
+  for (std::size_t i = 0; i < count; ++i) result.push_back(&cells.pieces[i].kernel.info);
+  return result;
+}
+
+/// All that kernels are compiled of: their texts, and compilers with flags where the device takes any.
+std::vector<std::string> programs_of(const op::GeneratedForm& form) {
+  std::vector<std::string> result;
+  const bool has_compilers = form.options.device->language() == "c";
+  const auto add = [&](const op::KernelInfo& info, const std::string& setup) {
+    result.push_back(info.source);
+    result.push_back(setup);
+    if (has_compilers) result.push_back(info.plan.compiler + " " + info.plan.flags);
+  };
+  if (form.matrix != nullptr) add(form.matrix->info, "");
+  const auto& cells = form.matrix != nullptr ? *form.matrix->cells : form;
+  for (const auto& piece : cells.pieces) add(piece.kernel.info, piece.kernel.generation.setup.source);
+  return result;
+}
+
+/// The value of a key in the full text of a plan; "" where the plan has no such key.
+std::string value_of(const schedule::Plan& plan, const std::string& key) {
+  for (const auto& word : base::words(schedule::to_string(plan)))
+    if (word.starts_with(key + "=")) return word.substr(key.size() + 1);
+  return "";
+}
+
+/// The plan without one of its words.
+std::string without(const std::vector<std::string>& words, std::size_t left_out) {
+  std::vector<std::string> others;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (i != left_out) others.push_back(words[i]);
+  return others.empty() ? "default" : base::join(others, " ");
+}
+
+/// Says whether some kernel of a form has this value of a key.
+bool has_value(const op::GeneratedForm& form, const std::string& key, const std::string& value) {
+  return std::ranges::any_of(planned_kernels(form),
+                             [&](const auto* info) { return value_of(info->plan, key) == value; });
+}
+
+/// A key of a plan with the value that it asks for, and its place among the words of the plan.
+struct AskedKey {
+  std::size_t place = 0;
+  std::string key, value;
+};
+
+/// Says whether the kernels of a form are the same, to the letter, without a key that asks for another value than they
+/// have by themselves.
+bool is_same_without(const AskedKey& asked, const std::vector<std::string>& words, const op::GeneratedForm& built,
+                     const op::OperatorOptions& options) {
+  auto others = options;
+  others.plan = without(words, asked.place);
+  try {
+    const auto other =
+        op::build_form(built.form, built.system, built.purpose, op::kernel_options(others, built.options.device));
+    return !has_value(*other, asked.key, asked.value) && programs_of(*other) == programs_of(built);
+  } catch (const base::InputError&) { // other keys need it
+    return false;
+  }
+}
+
+} // namespace
+
+void warn_of_unused_plan_keys(const op::GeneratedForm& built, const op::OperatorOptions& options) {
+  if (!built.options.plan) return;
+  const auto words = base::words(options.plan);
+  const auto kernels = planned_kernels(built);
+  if (kernels.empty()) return;
+  // A whole plan, as reports print it, was copied rather than composed: it may have keys that do not matter.
+  const bool is_whole = words.size() >= base::words(schedule::to_string(*built.options.plan)).size();
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto equals = words[i].find('=');
+    if (equals == std::string::npos) continue; // the word "default"
+    AskedKey asked{i, words[i].substr(0, equals), {}};
+    asked.value = value_of(schedule::parse_plan(words[i], *built.options.plan), asked.key);
+    const auto warn = [&](const std::string& reason) {
+      base::warn(fmt::format("--plan: {} is not used: {}", words[i], reason));
+    };
+    if (asked.value.empty() || !has_value(built, asked.key, asked.value)) {
+      const auto& last = *kernels.back();
+      const auto found = value_of(last.plan, asked.key);
+      warn(found.empty() ? fmt::format("kernels with mapping={} have no such key", last.plan.mapping)
+                         : fmt::format("the kernel of {} has {}={}", last.name, asked.key, found));
+    } else if (!is_whole && is_same_without(asked, words, built, options))
+      warn("the kernels are the same without it");
+  }
+}
+
+} // namespace rafter::app

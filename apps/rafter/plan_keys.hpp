@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/operator.hpp>
+
+namespace rafter::app {
+
+/// Warns of each key of a plan that the user gave (OperatorOptions::plan) and that changes nothing in the kernels of a
+/// form: none of them has the value that was asked for, or they are the same without the key. `built` was made with the
+/// options.
+void warn_of_unused_plan_keys(const op::GeneratedForm& built, const op::OperatorOptions& options);
+
+} // namespace rafter::app
