@@ -165,8 +165,8 @@ int run_mesh(const MeshOptions& options) {
   if (options.output.empty() && (!options.format.name.empty() || options.format.is_binary))
     throw base::InputError(fmt::format("{}: is of the file that --write names, which is missing",
                                        options.format.is_binary ? "--binary" : "--format"));
-  base::claim_outputs(
-      std::vector<base::NamedFile>{{"--write", options.output}, {"--json", options.is_json ? "-" : ""}});
+  base::claim_outputs(std::vector<base::NamedFile>{{"--write", options.output}, {"--json", options.is_json ? "-" : ""}},
+                      std::vector<base::NamedFile>{{"the mesh that is read", options.file}});
   auto mesh = mesh::read_mesh(options.file);
   require_not_interrupted();
   if (options.refine > 0) mesh = mesh.refined(options.refine);

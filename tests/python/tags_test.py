@@ -165,6 +165,27 @@ class Untagged(TagsTest):
         self.assert_refused_run(self.solve(elements, (), tags="[0]"), "dirichlet[0].tags", "no facets are tagged '0'")
 
 
+class MeshFiles(TagsTest):
+    def test_a_mesh_does_not_replace_itself(self):
+        self.write(gmsh(OVERLAPS), "two.msh")
+        os.symlink("two.msh", self.path("link.msh"))
+        os.link(self.path("two.msh"), self.path("hard.msh"))
+        os.mkdir(self.path("folder.msh"))
+        for source, target in (("two.msh", "two.msh"), ("two.msh", "./folder.msh/../two.msh"), ("two.msh", "link.msh"),
+                               ("link.msh", "two.msh"), ("hard.msh", "two.msh"), ("two.msh", self.path("two.msh"))):
+            result = self.run_rafter("mesh", source, "--refine", "1", "--write", target)
+            self.assert_refused(result, "--write", "is the mesh that is read")
+            with open(self.path("two.msh"), encoding="utf-8") as file:
+                self.assertEqual(file.read(), gmsh(OVERLAPS))
+        self.assertEqual(self.run_rafter("mesh", "two.msh", "--write", "other.msh").returncode, command_test.DONE)
+
+    def test_geometries_are_to_be_meshed_first(self):
+        self.write("Point(1) = {0, 0, 0};\n", "part.geo")
+        self.write("Point(1) = {0, 0, 0};\n", "part.GEO")
+        for name in ("part.geo", "part.GEO", "missing.step", "missing.igs"):
+            self.assert_refused_run(self.run_rafter("mesh", name), f'"{name}" is a geometry, not a mesh', f"gmsh -3 {name}")
+
+
 if __name__ == "__main__":
     if len(sys.argv) < 3:
         sys.exit(__doc__)
