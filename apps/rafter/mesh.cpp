@@ -7,6 +7,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/output_file.hpp>
 #include <rafter/base/terminal_text.hpp>
+#include <rafter/base/text.hpp>
 #include <rafter/mesh/describe.hpp>
 #include <rafter/mesh/mesh.hpp>
 #include <rafter/mesh/writers.hpp>
@@ -23,18 +24,33 @@ struct TagCount {
   std::int64_t count = 0;
   std::vector<std::string> names;
 };
-using TagCounts = std::map<std::int32_t, TagCount>; ///< key: tag, or 0 for untagged entities
+struct Overlap {
+  std::string text; ///< the groups with their names
+  std::int64_t count = 0;
+};
+/// How many cells or facets belong to the physical groups, and how many to several at once.
+struct TagCounts {
+  std::map<std::int32_t, TagCount> groups;               ///< key: number, or 0 for those of no group
+  std::map<std::vector<std::int32_t>, Overlap> overlaps; ///< key: the groups, two or more
+};
 
 TagCounts count_tags(const mesh::Mesh& mesh, int dim) {
-  TagCounts result;
+  std::map<std::int32_t, std::int64_t> by_tag;
   if (dim == mesh.tdim) {
     for (const auto& group : mesh.groups)
-      for (const auto tag : group.tags) ++result[tag].count;
+      for (const auto tag : group.tags) ++by_tag[tag];
   } else {
-    for (const auto tag : mesh.surface().exterior_tags) ++result[tag].count;
+    for (const auto tag : mesh.surface().exterior_tags) ++by_tag[tag];
   }
-  for (const auto& [name, place] : mesh.tag_names)
-    if (place.first == dim) result[place.second].names.push_back(name);
+  TagCounts result;
+  for (const auto& [tag, count] : by_tag) {
+    const auto groups = mesh.physical_groups.groups_of(dim, tag);
+    if (groups.empty()) result.groups[0].count += count;
+    for (const auto group : groups) result.groups[group].count += count;
+    if (groups.size() > 1) result.overlaps[groups] = {mesh.physical_groups.text(dim, tag), count};
+  }
+  for (const auto& name : mesh.physical_groups.names)
+    if (name.dim == dim) result.groups[name.number].names.push_back(name.name);
   return result;
 }
 
@@ -60,8 +76,14 @@ struct Summary {
 
 nlohmann::ordered_json tags_json(const TagCounts& tags) {
   auto result = nlohmann::ordered_json::array();
-  for (const auto& [tag, entry] : tags)
+  for (const auto& [tag, entry] : tags.groups)
     result.push_back({{"tag", tag}, {"names", entry.names}, {"count", entry.count}});
+  return result;
+}
+
+nlohmann::ordered_json overlaps_json(const TagCounts& tags) {
+  auto result = nlohmann::ordered_json::array();
+  for (const auto& [groups, overlap] : tags.overlaps) result.push_back({{"tags", groups}, {"count", overlap.count}});
   return result;
 }
 
@@ -83,6 +105,8 @@ void print_json(const Summary& summary) {
   json["upper"] = summary.upper;
   json["cell_tags"] = tags_json(summary.cell_tags);
   json["facet_tags"] = tags_json(summary.facet_tags);
+  json["cell_overlaps"] = overlaps_json(summary.cell_tags);
+  json["facet_overlaps"] = overlaps_json(summary.facet_tags);
   json["volume"] = summary.validity.volume;
   json["worst_det_j"] = summary.validity.worst_det_j;
   json["problems"] = summary.validity.problems;
@@ -92,15 +116,21 @@ void print_json(const Summary& summary) {
 
 void print_tags(const char* what, const TagCounts& tags) {
   std::vector<std::vector<std::string>> rows;
-  for (const auto& [tag, entry] : tags) {
-    std::string names;
-    for (const auto& name : entry.names) names += (names.empty() ? "" : ", ") + name;
-    rows.push_back({tag == 0 ? "none" : std::to_string(tag), names, std::to_string(entry.count)});
-  }
-  const std::vector<report::Column> columns{{fmt::format("{} tag", what), "number in the file; none: without a tag"},
-                                            {"name", "names of the tag, for problem files"},
-                                            {fmt::format("{}s", what), "how many have it", report::Align::right}};
+  for (const auto& [tag, entry] : tags.groups)
+    rows.push_back(
+        {tag == 0 ? "none" : std::to_string(tag), base::join(entry.names, ", "), std::to_string(entry.count)});
+  const std::vector<report::Column> columns{
+      {fmt::format("{} tag", what), "number in the file; none: without a tag, which problem files call 0"},
+      {"name", "names of the tag, for problem files"},
+      {fmt::format("{}s", what), "how many have it", report::Align::right}};
   fmt::print("\n{}", report::format_table(columns, rows));
+  if (tags.overlaps.empty()) return;
+  std::vector<std::vector<std::string>> overlaps;
+  for (const auto& [groups, overlap] : tags.overlaps) overlaps.push_back({overlap.text, std::to_string(overlap.count)});
+  const std::vector<report::Column> of_overlaps{
+      {fmt::format("overlapping {} tags", what), "tags that belong to the same ones"},
+      {fmt::format("{}s", what), "how many have all of these tags and no other", report::Align::right}};
+  fmt::print("\n{}", report::format_table(of_overlaps, overlaps));
 }
 
 void print_text(const Summary& summary) {
@@ -137,8 +167,8 @@ int run_mesh(const MeshOptions& options) {
   if (options.output.empty() && (!options.format.name.empty() || options.format.is_binary))
     throw base::InputError(fmt::format("{}: is of the file that --write names, which is missing",
                                        options.format.is_binary ? "--binary" : "--format"));
-  base::claim_outputs(
-      std::vector<base::NamedFile>{{"--write", options.output}, {"--json", options.is_json ? "-" : ""}});
+  base::claim_outputs(std::vector<base::NamedFile>{{"--write", options.output}, {"--json", options.is_json ? "-" : ""}},
+                      std::vector<base::NamedFile>{{"the mesh that is read", options.file}});
   auto mesh = mesh::read_mesh(options.file);
   require_not_interrupted();
   if (options.refine > 0) mesh = mesh.refined(options.refine);

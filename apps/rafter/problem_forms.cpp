@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/form/functions.hpp>
@@ -16,6 +15,7 @@
 #include <rafter/form/time_derivative.hpp>
 #include <rafter/form/walk.hpp>
 #include <rafter/mesh/describe.hpp>
+#include <rafter/mesh/values_by_tag.hpp>
 #include <rafter/solve/residual_problem.hpp>
 
 #include "text_position.hpp"
@@ -52,13 +52,10 @@ bool is_function_of_x(const form::Expr& e) {
   throw base::InputError(fmt::format("{}: {}: {}", location.text(), key, message));
 }
 
-/// Returns the cell tags of a mesh, ascending.
-std::vector<std::int32_t> cell_tags(const mesh::Mesh& mesh) {
-  std::vector<std::int32_t> tags;
-  for (const auto& group : mesh.groups) tags.insert(tags.end(), group.tags.begin(), group.tags.end());
-  std::sort(tags.begin(), tags.end());
-  tags.erase(std::unique(tags.begin(), tags.end()), tags.end());
-  return tags;
+std::string cell_tags_text(const mesh::Mesh& mesh, const auto& tags) {
+  std::vector<std::string> texts;
+  for (const auto tag : tags) texts.push_back(mesh.physical_groups.text(mesh.tdim, tag));
+  return base::join(texts, ", ");
 }
 
 /// Throws InputError unless every field has a term and an equation.
@@ -154,20 +151,16 @@ form::Expr ProblemForms::field_value(const io::TensorExpression& value, const st
 }
 
 void ProblemForms::require_tags_of(const io::Coefficient& data) const {
-  std::vector<std::int32_t> named;
+  mesh::ValuesByTag values(mesh_);
   for (const auto& [tag, value] : data.by_tag) try {
-      const auto numbers = mesh_.tags_of(tag, mesh_.tdim);
-      named.insert(named.end(), numbers.begin(), numbers.end());
+      values.add(tag, value.values());
     } catch (const base::InputError& error) {
       refuse(value.location, "coefficients." + data.name + ".by_tag", error.what());
     }
-  std::vector<std::int32_t> missing;
-  for (const auto tag : cell_tags(mesh_))
-    if (std::find(named.begin(), named.end(), tag) == named.end()) missing.push_back(tag);
-  if (!missing.empty())
+  if (const auto missing = values.missing(); !missing.empty())
     refuse(data.location, "coefficients." + data.name + ".by_tag",
            fmt::format("no value for the cells with tag {}; accepted is one for every tag of the mesh's cells: {}",
-                       fmt::join(missing, ", "), fmt::join(cell_tags(mesh_), ", ")));
+                       cell_tags_text(mesh_, missing), cell_tags_text(mesh_, mesh_.cell_tags())));
 }
 
 std::string ProblemForms::located_message(const io::Expression& text, const std::string& key,

@@ -61,12 +61,7 @@ std::string describe(const Subject& subject, std::size_t entry) {
 
 std::string tags_text(const mesh::Mesh& mesh, const std::set<std::int32_t>& tags) {
   std::vector<std::string> names;
-  for (const auto tag : tags) {
-    std::string name = std::to_string(tag);
-    for (const auto& [text, entity] : mesh.tag_names)
-      if (entity == std::pair(mesh.tdim, tag)) name += " (" + text + ")";
-    names.push_back(std::move(name));
-  }
+  for (const auto tag : tags) names.push_back(mesh.physical_groups.text(mesh.tdim, tag));
   return (names.size() == 1 ? "tag " : "tags ") + base::join(names, ", ");
 }
 

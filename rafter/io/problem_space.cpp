@@ -11,6 +11,7 @@
 #include <rafter/base/text.hpp>
 #include <rafter/io/problem_sections.hpp>
 #include <rafter/mesh/box_pieces.hpp>
+#include <rafter/mesh/readers.hpp>
 
 namespace rafter::io {
 namespace {
@@ -43,14 +44,8 @@ std::string find_file(const Value& value, const std::string& key, const std::str
 
 std::string read_mesh_file(const Value& value, const std::string& directory) {
   const std::string text = read_path(value, "mesh.file", "a mesh file");
-  const std::string extension = fs::path(text).extension().string();
-  for (const char* later : {".geo", ".step", ".stp", ".brep"})
-    if (extension == later)
-      refuse(value.location, "mesh.file",
-             fmt::format(
-                 "\"{}\" is a geometry, not a mesh: meshing is not available in this version; available: .msh, .mesh "
-                 "(gmsh -3 {} writes one)",
-                 text, text));
+  if (const auto objection = mesh::geometry_objection(text); !objection.empty())
+    refuse(value.location, "mesh.file", objection);
   return find_file(value, "mesh.file", text, directory);
 }
 

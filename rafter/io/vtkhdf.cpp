@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <limits>
+#include <set>
 
 #include <rafter/base/error.hpp>
 #include <rafter/form/expr.hpp>
@@ -80,6 +81,8 @@ public:
       cells_.push_back(make_vtk_cells(group.shape, order));
       lattices_.push_back(cells_.back().points);
     }
+    for (const auto& [number, groups] : mesh.physical_groups.classes(mesh.tdim))
+      overlapping_groups_.insert(groups.begin(), groups.end());
     const bool separates_tags = std::ranges::any_of(derived, [](const auto& field) { return !field.is_per_cell; });
     points_ = make_output_points(mesh, lattices_, order, separates_tags);
     make_datasets();
@@ -120,6 +123,7 @@ public:
       else
         write("PointDataOffsets/" + field.name, 0, points_.size());
     write("CellDataOffsets/tag", 0, 0);
+    for (const auto group : overlapping_groups_) write(fmt::format("CellDataOffsets/tag({})", group), 0, 0);
   }
 
   Hdf5Writer& file() { return file_; }
@@ -152,6 +156,8 @@ private:
     file_.make_dataset<double>("VTKHDF/Points", points_.size(), 3);
     file_.make_dataset<std::uint8_t>("VTKHDF/Types", num_cells(), 0);
     file_.make_dataset<std::int32_t>("VTKHDF/CellData/tag", num_cells(), 0);
+    for (const auto group : overlapping_groups_)
+      file_.make_dataset<std::int32_t>("VTKHDF/" + membership_name(group), num_cells(), 0);
     for (const auto& field : fields_) make_field(point_data + field.name, shape_of(*field.space), points_.size());
     for (const auto& field : derived_)
       make_field((field.is_per_cell ? cell_data : point_data) + field.name, field.expression->shape,
@@ -200,8 +206,17 @@ private:
       append("Offsets", offsets);
       append("Types", types);
       append("CellData/tag", tags);
+      for (const auto of_group : overlapping_groups_) {
+        std::vector<std::int32_t> are_members;
+        for (const auto tag : tags)
+          are_members.push_back(mesh_.physical_groups.is_in(mesh_.tdim, tag, of_group) ? 1 : 0);
+        append(membership_name(of_group), are_members);
+      }
     });
   }
+
+  /// Cell data that say which cells belong to a group; no field has a name with parentheses.
+  static std::string membership_name(std::int32_t group) { return fmt::format("CellData/tag({})", group); }
 
   /// Returns the points of the lattice of a cell.
   std::span<const std::int32_t> points_of(std::size_t group, std::int32_t cell) const {
@@ -268,6 +283,7 @@ private:
   std::vector<space::FieldValues> known_; ///< functions that derived fields may use beside fields_
   int order_;
   bool is_series_;
+  std::set<std::int32_t> overlapping_groups_;       ///< physical groups that share cells with others
   std::vector<VtkCells> cells_;                     ///< shape (group)
   std::vector<std::vector<LatticePoint>> lattices_; ///< shape (group)
   std::vector<space::FieldValues> values_;          ///< all functions that derived fields may use

@@ -357,7 +357,8 @@ void tag_boundary(Mesh& mesh, const Lattice& lattice, const Row& row) {
       mesh.tagged_facets.insert(mesh.tagged_facets.end(), of_part.begin(), of_part.end());
   }
   constexpr std::array names{"xmin", "xmax", "ymin", "ymax", "zmin", "zmax"};
-  for (int side = 0; side < 2 * mesh.tdim; ++side) mesh.tag_names[names[side]] = {mesh.tdim - 1, side + 1};
+  for (int side = 0; side < 2 * mesh.tdim; ++side)
+    mesh.physical_groups.names.insert({mesh.tdim - 1, names[side], side + 1});
 }
 
 } // namespace

@@ -2,7 +2,6 @@
 #include <rafter/mesh/gmsh.hpp>
 
 #include <algorithm>
-#include <set>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
@@ -12,59 +11,6 @@
 namespace rafter::mesh {
 
 namespace {
-
-/// Twice the signed area of the polygon through the corners; for lines the signed length.
-double signed_size(const GmshElements& elements, std::size_t cell, const std::vector<double>& coordinates) {
-  const auto n = static_cast<std::size_t>(elements.type.num_nodes);
-  const auto corner = [&](std::size_t k) {
-    return coordinates.data() + 3 * static_cast<std::size_t>(elements.nodes[cell * n + k]);
-  };
-  const auto num_corners = static_cast<std::size_t>(element::num_vertices(elements.type.shape));
-  if (num_corners == 2) return corner(1)[0] - corner(0)[0];
-  double area = 0;
-  for (std::size_t k = 0; k < num_corners; ++k) {
-    const double *a = corner(k), *b = corner((k + 1) % num_corners);
-    area += a[0] * b[1] - a[1] * b[0];
-  }
-  return area;
-}
-
-/// Mirrors the nodes of an element: positions[k] is the position of the mirror image (axes swapped; for lines, ends
-/// swapped) of the k-th lattice point.
-std::vector<std::size_t> mirror(const GmshType& type) {
-  const auto lattice = gmsh_lattice(type.shape, type.degree);
-  const auto index = lattice_index(type.degree, lattice);
-  std::vector<std::size_t> positions;
-  for (const auto& p : lattice) {
-    const LatticePoint image =
-        type.shape == element::Shape::interval ? LatticePoint{type.degree - p[0], 0, 0} : LatticePoint{p[1], p[0], 0};
-    positions.push_back(static_cast<std::size_t>(index[lattice_key(type.degree, image)]));
-  }
-  return positions;
-}
-
-/// Makes the cells of plane meshes and lines positively oriented. Gmsh orients cells by the normal of their geometric
-/// entity, which may point down. If all cells of an entity are reversed, they are mirrored; an entity with cells of
-/// both orientations keeps them, and they are reported as inverted later.
-void orient_plane_cells(GmshData& data, int tdim) {
-  if (tdim == 3) return;
-  std::set<std::int32_t> has_positive;
-  for (const auto& [number, elements] : data.elements)
-    if (element::dimension(elements.type.shape) == tdim)
-      for (std::size_t c = 0; c < elements.tags.size(); ++c)
-        if (signed_size(elements, c, data.coordinates) >= 0) has_positive.insert(elements.entities[c]);
-  for (auto& [number, elements] : data.elements) {
-    if (element::dimension(elements.type.shape) != tdim) continue;
-    const auto positions = mirror(elements.type);
-    std::vector<std::int32_t> nodes(positions.size());
-    for (std::size_t c = 0; c < elements.tags.size(); ++c) {
-      if (has_positive.contains(elements.entities[c])) continue;
-      const auto first = elements.nodes.begin() + static_cast<std::ptrdiff_t>(c * positions.size());
-      std::copy_n(first, positions.size(), nodes.begin());
-      for (std::size_t k = 0; k < positions.size(); ++k) first[static_cast<std::ptrdiff_t>(positions[k])] = nodes[k];
-    }
-  }
-}
 
 int highest_dimension(const GmshData& data, const std::string& path) {
   int dim = 0;
@@ -95,16 +41,16 @@ Mesh read_gmsh(const std::string& path, std::string_view bytes) {
     throw base::InputError(fmt::format("{}: the file has no section {}: it is truncated or holds no mesh", path,
                                        data.has_nodes ? "$Elements" : "$Nodes"));
   RawMesh raw{.source = path, .tdim = highest_dimension(data, path)};
-  orient_plane_cells(data, raw.tdim);
   raw.num_vertices = static_cast<std::int32_t>(data.rows.size());
   raw.coordinates = std::move(data.coordinates);
-  raw.tag_names = std::move(data.names);
+  raw.physical_groups = std::move(data.physical_groups);
   for (auto& [number, elements] : data.elements) {
     const int dim = element::dimension(elements.type.shape);
     if (dim == raw.tdim) {
       auto& cells = cells_of(raw, elements.type.shape, elements.type.degree);
       cells.nodes = std::move(elements.nodes);
       cells.tags = std::move(elements.tags);
+      cells.entities = std::move(elements.entities);
     } else if (dim == raw.tdim - 1) {
       add_facets(elements, raw);
     }

@@ -7,6 +7,7 @@
 
 #include <rafter/mesh/cursor.hpp>
 #include <rafter/mesh/gmsh_types.hpp>
+#include <rafter/mesh/physical_groups.hpp>
 
 namespace rafter::mesh {
 
@@ -38,7 +39,7 @@ private:
 struct GmshElements {
   GmshType type;
   std::vector<std::int32_t> nodes;    ///< rows of nodes, shape (element, node)
-  std::vector<std::int32_t> tags;     ///< first physical group of each element, 0 for none
+  std::vector<std::int32_t> tags;     ///< as GmshData::physical_groups says, shape (element)
   std::vector<std::int32_t> entities; ///< geometric entity of each element
 };
 
@@ -49,10 +50,9 @@ struct GmshData {
   bool has_nodes = false, has_elements = false;
   NodeRows rows;
   std::vector<double> coordinates; ///< shape (row, 3)
-  std::map<std::pair<int, std::int64_t>, std::int32_t>
-      entity_physicals;                                      ///< (dimension, entity) -> first physical group
-  std::map<std::string, std::pair<int, std::int32_t>> names; ///< physical group -> (dimension, tag)
-  std::map<int, GmshElements> elements;                      ///< elements by the number of their type
+  PhysicalGroups physical_groups;
+  std::map<std::pair<int, std::int64_t>, std::int32_t> entity_tags; ///< (dimension, entity) -> tag of its elements
+  std::map<int, GmshElements> elements;                             ///< elements by the number of their type
 };
 
 /// Reads all sections of a file, and skips unknown ones ($Periodic, $NodeData, ...).

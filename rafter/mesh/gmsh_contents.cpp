@@ -65,7 +65,6 @@ GmshType type_of(const Mesh& mesh, Shape shape, int degree) {
 GmshBlock& block_of(Blocks& blocks, const GmshType& type, std::int32_t tag) {
   auto& block = blocks[{tag, type.number}];
   block.type = type;
-  block.tag = tag;
   return block;
 }
 
@@ -113,10 +112,11 @@ Blocks facet_blocks(const Mesh& mesh, const FileNodes& nodes) {
 }
 
 /// Appends the blocks of one dimension, and numbers their tags as entities.
-void append_blocks(Blocks blocks, std::vector<GmshBlock>& all) {
+void append_blocks(const PhysicalGroups& physical, int dim, Blocks blocks, std::vector<GmshBlock>& all) {
   std::map<std::int32_t, int> entities;
   for (auto& [key, block] : blocks) {
-    block.entity = entities.emplace(block.tag, static_cast<int>(entities.size()) + 1).first->second;
+    block.entity = entities.emplace(key.first, static_cast<int>(entities.size()) + 1).first->second;
+    block.groups = physical.groups_of(dim, key.first);
     all.push_back(std::move(block));
   }
 }
@@ -133,8 +133,8 @@ GmshContents gmsh_contents(const Mesh& mesh) {
   for (const auto& group : mesh.groups) type_of(mesh, group.shape, group.degree);
   auto nodes = make_nodes(mesh);
   GmshContents contents;
-  append_blocks(facet_blocks(mesh, nodes), contents.blocks);
-  append_blocks(cell_blocks(mesh, nodes), contents.blocks);
+  append_blocks(mesh.physical_groups, mesh.tdim - 1, facet_blocks(mesh, nodes), contents.blocks);
+  append_blocks(mesh.physical_groups, mesh.tdim, cell_blocks(mesh, nodes), contents.blocks);
   contents.coordinates = std::move(nodes.coordinates);
   return contents;
 }

@@ -9,12 +9,12 @@
 /// What is written of a mesh into a .msh file of any version of the format.
 namespace rafter::mesh {
 
-/// Elements of one type in one geometric entity; there is one entity per dimension and tag.
+/// Elements of one type in one geometric entity; there is one entity per dimension and set of physical groups.
 struct GmshBlock {
   GmshType type;
-  std::int32_t tag = 0;            ///< physical group of the entity; 0 for none
-  int entity = 0;                  ///< number of the entity, from 1 in each dimension
-  std::vector<std::int32_t> nodes; ///< node numbers from 0, shape (element, node)
+  std::vector<std::int32_t> groups; ///< physical groups of the entity
+  int entity = 0;                   ///< number of the entity, from 1 in each dimension
+  std::vector<std::int32_t> nodes;  ///< node numbers from 0, shape (element, node)
 
   int dim() const { return element::dimension(type.shape); }
   std::size_t num_elements() const { return nodes.size() / static_cast<std::size_t>(type.num_nodes); }
@@ -22,7 +22,7 @@ struct GmshBlock {
 
 struct GmshContents {
   std::vector<double> coordinates; ///< coordinates of the nodes, shape (node, 3)
-  std::vector<GmshBlock> blocks;   ///< blocks of the tagged facets, then of the cells, each sorted by tag
+  std::vector<GmshBlock> blocks;   ///< blocks of the tagged facets, then of the cells, each sorted by entity
 
   std::size_t num_nodes() const { return coordinates.size() / 3; }
   std::size_t num_elements() const;

@@ -55,7 +55,8 @@ void read_names(Cursor& in, GmshData& data) {
     const auto begin = line.find('"'), end = line.rfind('"');
     if (begin == std::string_view::npos || begin == end)
       in.fail("expected the name of a physical group in double quotes");
-    data.names.emplace(std::string(line.substr(begin + 1, end - begin - 1)), std::pair(static_cast<int>(dim), tag));
+    data.physical_groups.names.insert(
+        {static_cast<int>(dim), std::string(line.substr(begin + 1, end - begin - 1)), tag});
   }
 }
 
@@ -79,10 +80,9 @@ void read_entities(Cursor& in, GmshData& data, bool is_partitioned) {
       }
       for (int k = 0; k < (dim == 0 ? 3 : 6); ++k) in.number("a coordinate of the box of an entity");
       const auto num_groups = in.count("the number of physical groups of an entity", least_bytes(data.is_binary, 4));
-      for (std::size_t k = 0; k < num_groups; ++k) {
-        const auto tag = group_tag(in, in.integer("a physical group"));
-        if (k == 0) data.entity_physicals[{dim, entity}] = tag; // of several groups the first counts
-      }
+      std::vector<std::int32_t> groups;
+      for (std::size_t k = 0; k < num_groups; ++k) groups.push_back(group_tag(in, in.integer("a physical group")));
+      if (!groups.empty()) data.entity_tags[{dim, entity}] = data.physical_groups.tag_of(dim, groups);
       if (dim == 0) continue;
       const auto num_bounding = in.count("the number of bounding entities", least_bytes(data.is_binary, 4));
       for (std::size_t k = 0; k < num_bounding; ++k) in.integer("a bounding entity");
@@ -191,20 +191,6 @@ void read_element_tags(Cursor& in, GmshElements& elements, std::size_t count) {
   elements.entities.push_back(static_cast<std::int32_t>(std::clamp<std::int64_t>(entity, INT32_MIN, INT32_MAX)));
 }
 
-/// Drops an element that repeats the one before. Version 2 lists an element of several physical groups once for each,
-/// one after the other; the first counts.
-void drop_repetition(GmshElements& elements) {
-  const auto n = static_cast<std::size_t>(elements.type.num_nodes), count = elements.tags.size();
-  if (count < 2 || elements.tags[count - 1] == elements.tags[count - 2] ||
-      elements.entities[count - 1] != elements.entities[count - 2])
-    return;
-  const auto last = elements.nodes.end() - static_cast<std::ptrdiff_t>(n);
-  if (!std::equal(last, elements.nodes.end(), last - static_cast<std::ptrdiff_t>(n))) return;
-  elements.nodes.resize(elements.nodes.size() - n);
-  elements.tags.pop_back();
-  elements.entities.pop_back();
-}
-
 void read_elements_2(Cursor& in, GmshData& data) {
   const auto total = in.text_count("the number of elements", data.is_binary ? 8 : 6);
   if (data.is_binary) in.line();
@@ -218,7 +204,6 @@ void read_elements_2(Cursor& in, GmshData& data) {
       auto& elements = *last;
       read_element_tags(in, elements, in.checked_count(in.integer("the number of tags"), "the number of tags", 2));
       read_element_nodes(in, data, elements, number);
-      drop_repetition(elements);
       ++done;
       continue;
     }
@@ -231,7 +216,6 @@ void read_elements_2(Cursor& in, GmshData& data) {
       const auto number = in.integer("the number of an element");
       read_element_tags(in, elements, num_tags);
       read_element_nodes(in, data, elements, number);
-      drop_repetition(elements);
     }
   }
   data.has_elements = true;
@@ -250,8 +234,8 @@ void read_elements_4(Cursor& in, GmshData& data) {
     if (dim != element::dimension(elements.type.shape))
       in.fail(fmt::format("a block of dimension {} has elements of type {}, a {}", dim, elements.type.number,
                           element::name(elements.type.shape)));
-    const auto found = data.entity_physicals.find({static_cast<int>(dim), entity});
-    const auto tag = found == data.entity_physicals.end() ? 0 : found->second;
+    const auto found = data.entity_tags.find({static_cast<int>(dim), entity});
+    const auto tag = found == data.entity_tags.end() ? 0 : found->second;
     const auto count = in.count("the number of elements in a block", least_bytes(data.is_binary, 16));
     const auto num_nodes = static_cast<std::size_t>(elements.type.num_nodes);
     // No more than the file can hold, whatever number it gives.

@@ -107,7 +107,7 @@ public:
   Mesh run() {
     part_.tdim = mesh_.tdim;
     part_.gdim = mesh_.gdim;
-    part_.tag_names = mesh_.tag_names;
+    part_.physical_groups = mesh_.physical_groups;
     part_.source = mesh_.source;
     for (std::size_t g = 0; g < mesh_.groups.size(); ++g) add_group(g);
     add_numbered();

@@ -13,6 +13,7 @@
 #include <rafter/element/element.hpp>
 #include <rafter/mesh/cell_tags.hpp>
 #include <rafter/mesh/parents.hpp>
+#include <rafter/mesh/physical_groups.hpp>
 
 /// Meshes as flat arrays: cells per shape, vertices (topology) apart from geometry nodes, tags on cells and facets.
 namespace rafter::mesh {
@@ -25,7 +26,7 @@ struct CellGroup {
   /// Rows of Mesh::points, shape (cell, node), in the order of the Lagrange element. Empty: those of straight cells are
   /// their vertices, so that there is one table of both.
   std::vector<std::int32_t> own_nodes;
-  CellTags tags;   ///< 0 = untagged
+  CellTags tags;   ///< as PhysicalGroups says: 0 = untagged
   Parents parents; ///< cells of the same mesh before refinement; empty: there is none
   std::int32_t num_cells() const { return static_cast<std::int32_t>(tags.size()); }
   /// Rows of Mesh::points, shape (cell, node).
@@ -79,7 +80,7 @@ struct Topology : Surface {
 /// Tagged facets as the file gives them, by vertex numbers (padded with -1), matched to cells by `surface()`.
 struct TaggedFacet {
   std::array<std::int32_t, 4> vertices{-1, -1, -1, -1};
-  std::int32_t tag = 0;
+  std::int32_t tag = 0; ///< as PhysicalGroups says
 };
 
 /// A facet of the boundary and the facet that a translation makes of it: what lies on one is what lies on the other.
@@ -101,19 +102,19 @@ struct Distribution;
 
 class Mesh {
 public:
-  int tdim = 3;                  ///< dimension of the cells
-  int gdim = 3;                  ///< dimension of the space; equal to tdim
-  std::int32_t num_vertices = 0; ///< topological vertices
-  std::vector<double> points;    ///< geometry nodes, shape (node, gdim)
-  std::vector<CellGroup> groups; ///< at most one per (shape, degree)
-  std::vector<TaggedFacet> tagged_facets;
+  int tdim = 3;                           ///< dimension of the cells
+  int gdim = 3;                           ///< dimension of the space; equal to tdim
+  std::int32_t num_vertices = 0;          ///< topological vertices
+  std::vector<double> points;             ///< geometry nodes, shape (node, gdim)
+  std::vector<CellGroup> groups;          ///< at most one per (shape, degree)
+  std::vector<TaggedFacet> tagged_facets; ///< each facet once: one in several groups has their class as its tag
+  PhysicalGroups physical_groups;         ///< what the tags of cells and facets stand for
   /// Global number of each vertex. How cells see the edges and faces that they share, which unknowns are one, which
   /// cells must not run at the same time, and random fields follow from these numbers, never from the local ones.
   /// Vertices that periodic facets identify have one number. Empty: each vertex has its local number.
   std::vector<std::int64_t> global_vertices;
-  std::vector<PeriodicFacet> periodic_facets;                    ///< as `periodic` finds them
-  std::map<std::string, std::pair<int, std::int32_t>> tag_names; ///< physical group -> (dimension, tag)
-  std::string source;                                            ///< file name, for messages
+  std::vector<PeriodicFacet> periodic_facets;       ///< as `periodic` finds them
+  std::string source;                               ///< file name, for messages
   std::shared_ptr<const Distribution> distribution; ///< of a part of a mesh (local_part); null: the mesh is whole
 
   std::int64_t num_cells() const; ///< of this process
@@ -150,9 +151,15 @@ public:
   /// Throws InputError when facets with one of these tags are identified, which boundary conditions cannot see.
   void require_boundary(std::span<const std::int32_t> tags) const;
 
-  /// Numbers that the tag text stands for ("3", "clamped") on entities of dimension `dim`; throws InputError with the
-  /// nearest name when the mesh has no such tag.
+  /// Tags of the cells of all processes, 0 included where cells are untagged.
+  std::set<std::int32_t> cell_tags() const;
+  /// Tags of the cells or facets, by their dimension `dim`, that belong to the physical group that a text names by its
+  /// number ("3") or its name ("clamped"): the number of the group and all classes with it, ascending, as far as cells
+  /// or facets have them. "0" names the cells, and the facets of the boundary, that belong to no group. Throws
+  /// InputError with the nearest name when the mesh has nothing in the group.
   std::vector<std::int32_t> tags_of(const std::string& tag, int dim) const;
+  /// The same for numbers of groups, with those of classes among them as they are; numbers that nothing has stay.
+  std::vector<std::int32_t> tags_of_groups(std::span<const std::int32_t> numbers, int dim) const;
 
 private:
   mutable std::shared_ptr<const Surface> surface_;

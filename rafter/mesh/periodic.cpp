@@ -250,12 +250,9 @@ void Mesh::require_boundary(std::span<const std::int32_t> tags) const {
   const auto& periodic_tags = surface().periodic_tags;
   for (const auto tag : tags) {
     if (!periodic_tags.contains(tag)) continue;
-    std::string name = std::to_string(tag);
-    for (const auto& [text, entity] : tag_names)
-      if (entity == std::pair(tdim - 1, tag)) name += " (" + text + ")";
     throw base::InputError(fmt::format(
         "{}the facets with tag {} are periodic: they lie inside the mesh and are no part of its boundary any more",
-        prefix(*this), name));
+        prefix(*this), physical_groups.text(tdim - 1, tag)));
   }
 }
 

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/parallel.hpp>
 #include <rafter/mesh/geometry_nodes.hpp>
+#include <rafter/mesh/plane_cells.hpp>
 #include <rafter/mesh/point_placement.hpp>
+#include <rafter/mesh/repeats.hpp>
 
 namespace rafter::mesh {
 
@@ -51,11 +54,32 @@ void copy_facets(const RawMesh& raw, const std::vector<std::int32_t>& number, Me
         throw base::InputError(
             fmt::format("{}: a facet with tag {} has the node at ({:.6g}, {:.6g}, {:.6g}), which belongs to no "
                         "cell of dimension {}",
-                        raw.source, facet.tag, raw.coordinates[3 * old], raw.coordinates[3 * old + 1],
-                        raw.coordinates[3 * old + 2], raw.tdim));
+                        raw.source, mesh.physical_groups.text(raw.tdim - 1, facet.tag), raw.coordinates[3 * old],
+                        raw.coordinates[3 * old + 1], raw.coordinates[3 * old + 2], raw.tdim));
       v = number[old];
     }
     mesh.tagged_facets.push_back(facet);
+  }
+}
+
+/// Drops the classes that cells and facets no longer have, and numbers the others by their groups.
+void number_classes(RawMesh& raw) {
+  for (int dim = 0; dim <= 3; ++dim) {
+    std::set<std::int32_t> used;
+    const auto for_tags = [&raw, dim](const auto& visit) {
+      if (dim == raw.tdim)
+        for (auto& cells : raw.cells) std::ranges::for_each(cells.tags, visit);
+      if (dim == raw.tdim - 1)
+        for (auto& facet : raw.facets) visit(facet.tag);
+    };
+    if (raw.physical_groups.classes(dim).empty()) continue;
+    for_tags([&used](std::int32_t tag) {
+      if (tag < 0) used.insert(tag);
+    });
+    const auto numbers = raw.physical_groups.renumber(dim, used);
+    for_tags([&numbers](std::int32_t& tag) {
+      if (tag < 0) tag = numbers.at(tag);
+    });
   }
 }
 
@@ -124,6 +148,9 @@ RawCells& cells_of(RawMesh& raw, element::Shape shape, int degree) {
 Mesh assemble(RawMesh raw) {
   std::erase_if(raw.cells, [](const RawCells& cells) { return cells.tags.empty(); });
   if (raw.cells.empty()) throw base::InputError(fmt::format("{}: the mesh has no cells", raw.source));
+  merge_repeats(raw);
+  orient_plane_cells(raw);
+  number_classes(raw);
   check_points(raw);
   std::vector<bool> has_vertex_points; // shape (group): all nodes are vertices, whose rows of coordinates are known
   for (auto& cells : raw.cells) {
@@ -134,7 +161,7 @@ Mesh assemble(RawMesh raw) {
   Mesh mesh;
   mesh.source = raw.source;
   mesh.tdim = mesh.gdim = raw.tdim;
-  mesh.tag_names = raw.tag_names;
+  mesh.physical_groups = std::move(raw.physical_groups);
   const auto number = compact_vertices(raw, mesh.num_vertices);
   copy_facets(raw, number, mesh);
   for (auto& cells : raw.cells) {

@@ -16,10 +16,14 @@ struct RawCells {
       nodes; ///< rows of RawMesh::coordinates, shape (cell, lattice point), in the order of gmsh_lattice
   /// Shape (cell, vertex), in Rafter's order; empty when the vertices are the corner nodes.
   std::vector<std::int32_t> vertices;
-  std::vector<std::int32_t> tags; ///< tag of each cell, shape (cell)
+  std::vector<std::int32_t> tags; ///< as RawMesh::physical_groups says, shape (cell)
+  /// Geometric entity of each cell: those of one entity have one orientation, which may be the wrong one in plane
+  /// meshes and on lines. Empty: all have the right one.
+  std::vector<std::int32_t> entities;
 };
 
 /// The mesh that every reader fills. Node and vertex numbers may have gaps; assemble() drops those that no cell uses.
+/// Cells and facets may come once for each of their groups, in any order, or with the class of all of them.
 struct RawMesh {
   std::string source;
   int tdim = 3;
@@ -30,14 +34,15 @@ struct RawMesh {
   bool is_continuous = true;       ///< false when every cell has nodes of its own (periodic meshes)
   std::vector<RawCells> cells;     ///< one entry per (shape, degree)
   std::vector<TaggedFacet> facets; ///< tagged facets, with vertex numbers as in the cells
-  std::map<std::string, std::pair<int, std::int32_t>> tag_names;
+  PhysicalGroups physical_groups;
 };
 
 /// The cells of this shape and degree in `raw`, which are added if there are none.
 RawCells& cells_of(RawMesh& raw, element::Shape shape, int degree);
 
-/// Makes the mesh: numbers vertices and nodes, and converts the geometry. Throws InputError for meshes without cells,
-/// and for plane meshes or lines with nodes outside of their plane or line.
+/// Makes the mesh: merges what is listed several times, turns plane cells, numbers classes, vertices and nodes, and
+/// converts the geometry. Throws InputError for meshes without cells, and for plane meshes or lines with nodes outside
+/// of their plane or line.
 Mesh assemble(RawMesh raw);
 
 } // namespace rafter::mesh

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/mesh/readers.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -58,7 +59,18 @@ std::string_view first_line(std::string_view bytes) {
 
 } // namespace
 
+std::string geometry_objection(const std::string& path) {
+  auto ending = std::filesystem::path(path).extension().string();
+  std::ranges::transform(ending, ending.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+  constexpr std::array<std::string_view, 7> endings{".geo", ".geo_unrolled", ".step", ".stp", ".brep", ".iges", ".igs"};
+  if (std::ranges::find(endings, ending) == endings.end()) return {};
+  return fmt::format("\"{0}\" is a geometry, not a mesh: meshing is not available in this version; available: .msh, "
+                     ".mesh (gmsh -3 {0} writes one)",
+                     path);
+}
+
 Mesh read_mesh(const std::string& path) {
+  if (const auto objection = geometry_objection(path); !objection.empty()) throw base::InputError(objection);
   const auto bytes = read_bytes(path);
   return parse_mesh(path, {bytes.data(), bytes.size()});
 }

@@ -144,7 +144,7 @@ RefinedMesh refined_once(std::shared_ptr<const Mesh> mesh, Axes axes) {
   fine.tdim = coarse.tdim;
   fine.gdim = coarse.gdim;
   fine.source = coarse.source;
-  fine.tag_names = coarse.tag_names;
+  fine.physical_groups = coarse.physical_groups;
   fine.num_vertices = vertices.total();
   Refinement refinement = place_children(std::move(mesh), axes, fine);
   for (std::size_t g = 0; g < coarse.groups.size(); ++g)

@@ -222,17 +222,21 @@ FacetSides find_sides(const Mesh& mesh, std::span<const EntityKey> lookups) {
   return result;
 }
 
+std::string tag_text(const Mesh& mesh, const TaggedFacet& facet) {
+  return mesh.physical_groups.text(mesh.tdim - 1, facet.tag);
+}
+
 EntityKey tagged_key(const Mesh& mesh, const TaggedFacet& facet) {
   std::vector<std::int32_t> vertices;
   for (const auto v : facet.vertices) {
     if (v == -1) break;
     if (v < 0 || v >= mesh.num_vertices)
       throw base::InputError(fmt::format("{}a facet with tag {} has vertex {}; the mesh has vertices 0 to {}",
-                                         prefix(mesh), facet.tag, v, mesh.num_vertices - 1));
+                                         prefix(mesh), tag_text(mesh, facet), v, mesh.num_vertices - 1));
     vertices.push_back(v);
   }
   if (vertices.empty())
-    throw base::InputError(fmt::format("{}a facet with tag {} has no vertices", prefix(mesh), facet.tag));
+    throw base::InputError(fmt::format("{}a facet with tag {} has no vertices", prefix(mesh), tag_text(mesh, facet)));
   return make_entity_key(vertices);
 }
 
@@ -241,7 +245,7 @@ EntityKey tagged_key(const Mesh& mesh, const TaggedFacet& facet) {
   for (const auto v : facet.vertices)
     if (v != -1) vertices += (vertices.empty() ? "" : ", ") + std::to_string(v);
   throw base::InputError(fmt::format("{}the facet with tag {} and vertices {} is not a facet of any cell", prefix(mesh),
-                                     facet.tag, vertices));
+                                     tag_text(mesh, facet), vertices));
 }
 
 [[noreturn]] void fail_no_facet(const Mesh& mesh, std::span<const std::int32_t> vertices) {

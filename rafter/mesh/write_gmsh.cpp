@@ -4,6 +4,7 @@
 #include <bit>
 #include <limits>
 #include <map>
+#include <span>
 
 #include <fmt/format.h>
 #include <rafter/mesh/gmsh_contents.hpp>
@@ -65,10 +66,10 @@ void write_format(std::string_view version, GmshFile& file) {
 }
 
 void write_names(const Mesh& mesh, GmshFile& file) {
-  if (mesh.tag_names.empty()) return;
-  file.line(fmt::format("$PhysicalNames\n{}", mesh.tag_names.size()));
-  for (const auto& [name, group] : mesh.tag_names)
-    file.line(fmt::format("{} {} \"{}\"", group.first, group.second, name));
+  const auto& names = mesh.physical_groups.names;
+  if (names.empty()) return;
+  file.line(fmt::format("$PhysicalNames\n{}", names.size()));
+  for (const auto& name : names) file.line(fmt::format("{} {} \"{}\"", name.dim, name.number, name.name));
   file.line("$EndPhysicalNames");
 }
 
@@ -84,21 +85,22 @@ std::array<double, 6> bounding_box(const GmshContents& contents) {
 }
 
 void write_entities_4(const GmshContents& contents, GmshFile& file) {
-  std::map<std::pair<int, int>, std::int32_t> tags; // tags by (dimension, entity), which is the order of the section
+  // Physical groups by (dimension, entity), which is the order of the section.
+  std::map<std::pair<int, int>, std::span<const std::int32_t>> entities;
   std::array<std::size_t, 4> counts{};
   for (const auto& block : contents.blocks)
-    if (tags.emplace(std::pair(block.dim(), block.entity), block.tag).second)
+    if (entities.emplace(std::pair(block.dim(), block.entity), block.groups).second)
       ++counts[static_cast<std::size_t>(block.dim())];
   file.line("$Entities");
   for (const auto count : counts) file.size(count);
   file.end_line();
   const auto box = bounding_box(contents);
-  for (const auto& [place, tag] : tags) {
+  for (const auto& [place, groups] : entities) {
     const bool is_point = place.first == 0;
     file.integer(place.second);
     for (std::size_t i = 0; i < (is_point ? 3 : 6); ++i) file.number(box[i]);
-    file.size(tag == 0 ? 0 : 1);
-    if (tag != 0) file.integer(tag);
+    file.size(groups.size());
+    for (const auto group : groups) file.integer(group);
     if (!is_point) file.size(0); // number of bounding entities
     file.end_line();
   }
@@ -148,13 +150,16 @@ void write_nodes_2(const GmshContents& contents, GmshFile& file) {
 }
 
 /// Writes $Elements of version 2: for each element its type, the number of tags, and the tags, which are the physical
-/// group (0: none) and the entity. Binary files give type and number of tags once per block, text files for each
-/// element.
+/// group (0: none) and the entity. Elements of several groups come once for each. Binary files give type and number of
+/// tags once per block, text files for each element.
 void write_elements_2(const GmshContents& contents, GmshFile& file) {
   constexpr int num_tags = 2;
-  file.line(fmt::format("$Elements\n{}", contents.num_elements()));
+  std::size_t total = 0;
+  for (const auto& block : contents.blocks)
+    total += block.num_elements() * std::max<std::size_t>(block.groups.size(), 1);
+  file.line(fmt::format("$Elements\n{}", total));
   std::int64_t number = 0;
-  for (const auto& block : contents.blocks) {
+  const auto write_block = [&](const GmshBlock& block, std::int32_t group) {
     const auto n = static_cast<std::size_t>(block.type.num_nodes);
     if (file.is_binary())
       file.integer(block.type.number).integer(static_cast<std::int64_t>(block.num_elements())).integer(num_tags);
@@ -162,11 +167,15 @@ void write_elements_2(const GmshContents& contents, GmshFile& file) {
       if (i % n == 0) {
         file.integer(++number);
         if (!file.is_binary()) file.integer(block.type.number).integer(num_tags);
-        file.integer(block.tag).integer(block.entity);
+        file.integer(group).integer(block.entity);
       }
       file.integer(std::int64_t{block.nodes[i]} + 1);
       if (i % n == n - 1) file.end_line();
     }
+  };
+  for (const auto& block : contents.blocks) {
+    if (block.groups.empty()) write_block(block, 0);
+    for (const auto group : block.groups) write_block(block, group);
   }
   file.end_section("$EndElements");
 }

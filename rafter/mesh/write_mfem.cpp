@@ -42,6 +42,20 @@ void append_boundary(const Mesh& mesh, std::string& text) {
   }
 }
 
+/// Throws InputError for cells or facets of several groups: an element of the format has one attribute.
+void require_single_groups(const Mesh& mesh) {
+  const auto require = [&mesh](int dim, std::int32_t tag, std::string_view what) {
+    if (const auto groups = mesh.physical_groups.groups_of(dim, tag); groups.size() > 1)
+      throw base::InputError(
+          fmt::format("{}{} belong to several physical groups, {}; an element of the MFEM format has "
+                      "one attribute: write a Gmsh file (.msh)",
+                      prefix(mesh), what, mesh.physical_groups.text(dim, tag)));
+  };
+  for (const auto& group : mesh.groups)
+    for (const auto tag : group.tags) require(mesh.tdim, tag, "cells");
+  for (const auto& facet : mesh.tagged_facets) require(mesh.tdim - 1, facet.tag, "facets");
+}
+
 } // namespace
 
 std::string mfem_text(const Mesh& mesh) {
@@ -50,6 +64,7 @@ std::string mfem_text(const Mesh& mesh) {
       throw base::InputError(fmt::format(
           "{}the geometry has degree {}; the MFEM format is written for degree 1 only: write a Gmsh file (.msh)",
           prefix(mesh), group.degree));
+  require_single_groups(mesh);
   const auto x = vertex_coordinates(mesh);
   std::string text = fmt::format("MFEM mesh v1.0\n\ndimension\n{}\n\nelements\n{}\n", mesh.tdim, mesh.num_cells());
   auto out = std::back_inserter(text);

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/parallel.hpp>
-#include <rafter/mesh/distribution.hpp>
+#include <rafter/mesh/values_by_tag.hpp>
 #include <rafter/operator/cell_geometry.hpp>
 
 namespace rafter::op {
@@ -94,23 +94,16 @@ CellCoefficients::CellCoefficients(const mesh::Mesh& mesh, const form::LoweredFo
 
 void CellCoefficients::add_coefficient(const form::CoefficientComponent& component) {
   const auto& coefficient = *component.coefficient;
-  std::map<std::int32_t, double> values;
-  for (const auto& [tag, components] : coefficient.by_tag)
-    for (const auto number : mesh_.tags_of(tag, mesh_.tdim))
-      values[number] = components[static_cast<std::size_t>(component.component)];
-  const auto require = [&](std::int32_t tag) {
-    if (!values.contains(tag))
-      throw base::InputError(fmt::format(
-          "coefficient '{}' has no value for cells with tag {}: give by_tag one more entry", coefficient.name, tag));
-  };
-  if (mesh_.distribution != nullptr)
-    for (const auto tag : mesh_.distribution->cell_tags) require(tag); // so that all processes find what is missing
-  for (const auto& group : mesh_.groups)
-    for (const auto tag : group.tags) require(tag);
+  mesh::ValuesByTag values(mesh_);
+  for (const auto& [tag, components] : coefficient.by_tag) values.add(tag, components);
+  if (const auto missing = values.missing(); !missing.empty())
+    throw base::InputError(
+        fmt::format("coefficient '{}' has no value for cells with tag {}: give by_tag one more entry", coefficient.name,
+                    mesh_.physical_groups.text(mesh_.tdim, missing.front())));
   Table table;
-  for (const auto& [tag, value] : values) {
+  for (const auto tag : mesh_.cell_tags()) {
     table.tags.push_back(tag);
-    table.values.push_back(value);
+    table.values.push_back(values.find(tag)->at(static_cast<std::size_t>(component.component)));
   }
   tables_.push_back(std::move(table));
 }

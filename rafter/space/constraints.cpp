@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <numeric>
-#include <set>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
 #include <rafter/space/function_space.hpp>
 #include <rafter/space/point_evaluation.hpp>
 
@@ -20,15 +19,16 @@ void require_tags(const FunctionSpace& space, const DirichletCondition& conditio
                                        space.mesh().source,
                                        surface.periodic_tags.empty() ? "" : ", all its outer facets are periodic"));
   space.mesh().require_boundary(condition.tags);
-  auto present = surface.boundary_tags;
-  present.erase(0); // tag 0 stands for facets without a tag
+  const auto text = [&mesh = space.mesh()](std::int32_t tag) { return mesh.physical_groups.text(mesh.tdim - 1, tag); };
+  const auto& present = surface.boundary_tags;
+  std::vector<std::string> texts;
+  for (const auto tag : present) texts.push_back(text(tag));
   for (const std::int32_t tag : condition.tags)
     if (!present.contains(tag))
       throw base::InputError(
           fmt::format("Dirichlet condition on field '{}': no boundary facet of '{}' has tag {}; tags "
                       "there: {}",
-                      space.name, space.mesh().source, tag,
-                      present.empty() ? "none" : fmt::format("{}", fmt::join(present, ", "))));
+                      space.name, space.mesh().source, text(tag), base::join(texts, ", ")));
 }
 
 /// Returns the components that the condition constrains, which must exist.
@@ -159,8 +159,10 @@ Constraints make_constraints(const FunctionSpace& space, std::span<const Dirichl
     for (const DirichletCondition& condition : conditions) {
       if (!condition.value)
         throw base::InputError(fmt::format("Dirichlet condition on field '{}': no value given", space.name));
-      require_tags(space, condition);
-      collector.add(condition);
+      DirichletCondition all = condition; // its tags are those of groups as well as of their classes
+      all.tags = space.mesh().tags_of_groups(condition.tags, space.mesh().tdim - 1);
+      require_tags(space, all);
+      collector.add(all);
     }
   });
   return collector.finish();

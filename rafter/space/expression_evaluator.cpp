@@ -22,17 +22,6 @@ const FieldValues& find_field(std::span<const FieldValues> fields, const form::F
   return *found;
 }
 
-/// Values of one component of a coefficient, with the numbers of their tags, which ascend.
-std::vector<std::pair<std::int32_t, double>> numbers_by_tag(const form::CoefficientComponent& component,
-                                                            const mesh::Mesh& mesh) {
-  std::vector<std::pair<std::int32_t, double>> result;
-  for (const auto& [tag, values] : component.coefficient->by_tag)
-    for (const auto number : mesh.tags_of(tag, mesh.tdim))
-      result.emplace_back(number, values[static_cast<std::size_t>(component.component)]);
-  std::sort(result.begin(), result.end());
-  return result;
-}
-
 /// Applies an operation at all points. The commonest operations have loops of their own, which compilers vectorise.
 void apply_all(ScalarOp op, std::array<const double*, 3> x, std::span<double> result) {
   const auto run = [result, a = x[0], b = x[1], c = x[2]](auto operation) {
@@ -60,7 +49,10 @@ ExpressionEvaluator::ExpressionEvaluator(std::shared_ptr<const form::LoweredExpr
     const auto& field = find_field(fields, *space);
     fields_.push_back({FieldEvaluator(field.space, group, points), field.values});
   }
-  for (const auto& component : expression_->cell_coefficients) by_tag_.push_back(numbers_by_tag(component, mesh_));
+  for (const auto& component : expression_->cell_coefficients) {
+    auto& values = by_tag_.emplace_back(mesh_);
+    for (const auto& [tag, components] : component.coefficient->by_tag) values.add(tag, components);
+  }
   for (const auto id : expression_->order) {
     const auto& node = (*expression_->graph)[id];
     if (node.op != ScalarOp::atom) continue;
@@ -81,13 +73,12 @@ std::vector<double> ExpressionEvaluator::measures(std::int32_t cell) const {
 }
 
 double ExpressionEvaluator::cell_coefficient(int index, std::int32_t tag) const {
-  const auto& numbers = by_tag_[static_cast<std::size_t>(index)];
-  const auto found = std::ranges::lower_bound(numbers, tag, {}, [](const auto& entry) { return entry.first; });
-  if (found == numbers.end() || found->first != tag)
-    throw base::InputError(
-        fmt::format("coefficient '{}' has no value for tag {}",
-                    expression_->cell_coefficients[static_cast<std::size_t>(index)].coefficient->name, tag));
-  return found->second;
+  const auto& [coefficient, component] = expression_->cell_coefficients[static_cast<std::size_t>(index)];
+  const auto* values = by_tag_[static_cast<std::size_t>(index)].find(tag);
+  if (values == nullptr)
+    throw base::InputError(fmt::format("coefficient '{}' has no value for tag {}", coefficient->name,
+                                       mesh_.physical_groups.text(mesh_.tdim, tag)));
+  return values->at(static_cast<std::size_t>(component));
 }
 
 void ExpressionEvaluator::fill_atom(const form::Atom& atom, const Cell& cell, std::span<double> values) const {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <rafter/form/lowering.hpp>
+#include <rafter/mesh/values_by_tag.hpp>
 #include <rafter/space/evaluate.hpp>
 
 namespace rafter::space {
@@ -52,9 +53,8 @@ private:
   FieldEvaluator geometry_;
   const mesh::Mesh& mesh_;
   std::int32_t group_;
-  std::vector<Field> fields_; ///< in the order of LoweredExpression::fields
-  /// Tags, which ascend, with values; in the order of LoweredExpression::cell_coefficients.
-  std::vector<std::vector<std::pair<std::int32_t, double>>> by_tag_;
+  std::vector<Field> fields_;             ///< in the order of LoweredExpression::fields
+  std::vector<mesh::ValuesByTag> by_tag_; ///< in the order of LoweredExpression::cell_coefficients
   bool has_points_ = false;
 };
 

@@ -208,8 +208,8 @@ void interpolate(const FunctionSpace& space, const SpatialFunction& function, st
 
 /// A Dirichlet condition on the exterior facets with these tags (empty: the whole boundary).
 struct DirichletCondition {
-  std::vector<std::int32_t> tags;
-  bool is_all = false; ///< the condition holds on the whole boundary
+  std::vector<std::int32_t> tags; ///< numbers of physical groups of facets, or of classes of them; 0: those of no group
+  bool is_all = false;            ///< the condition holds on the whole boundary
   SpatialFunction value;
   std::vector<int> components; ///< constrained components; empty: all
 };

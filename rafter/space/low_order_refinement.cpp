@@ -68,7 +68,7 @@ public:
     refined_.tdim = mesh_.tdim;
     refined_.gdim = mesh_.gdim;
     refined_.source = mesh_.source;
-    refined_.tag_names = mesh_.tag_names;
+    refined_.physical_groups = mesh_.physical_groups;
     for (const auto& group : mesh_.groups) add_group(group);
     require_fit();
     vertices_.assign(static_cast<std::size_t>(space_.num_local()), -1);

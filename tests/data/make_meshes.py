@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes tests/data/meshes/shear-*.{msh,mesh}: boxes of affine cells whose nodes are moved by the cubic shear
+"""Makes tests/data/meshes/overlapping-groups-*.msh, with Gmsh, and shear-*.{msh,mesh}: boxes of affine cells whose nodes are moved by the cubic shear
 x + 0.2 y^3 - 0.1 y z^2, written by Gmsh (orders 3 and 4, all types that it can make) and by MFEM (H1, L2 and legacy nodes).
 The shear keeps volumes, and elements of order 3 and more represent it exactly, so that every node has a known place.
 Needs the Python packages gmsh and mfem. Usage: make_meshes.py FOLDER"""
@@ -81,6 +81,37 @@ def write_gmsh():
             gmsh.write(str(folder / f"shear-{shape}-order{order}.msh"))
 
 
+def write_overlapping_groups():
+    """Two squares, the right one also in a group of its own, whose sides share groups, in both versions and kinds of files."""
+    gmsh.clear()
+    occ, mesh = gmsh.model.occ, gmsh.model.mesh
+    squares = [occ.addRectangle(x, 0, 0, 1, 1) for x in (0, 1)]
+    occ.fragment([(2, squares[0])], [(2, squares[1])])
+    occ.synchronize()
+
+    def within(dim, low, high):
+        return [e for _, e in gmsh.model.getEntitiesInBoundingBox(low[0] - 0.1, low[1] - 0.1, -0.1, high[0] + 0.1, high[1] + 0.1,
+                                                                  0.1, dim)]
+
+    for curve in within(1, (0, 0), (2, 1)):
+        mesh.setTransfiniteCurve(curve, 3)
+    for surface in within(2, (0, 0), (2, 1)):
+        mesh.setTransfiniteSurface(surface)
+        mesh.setRecombine(2, surface)
+    left, below = within(1, (0, 0), (0, 1)), within(1, (0, 0), (2, 0))
+    gmsh.model.addPhysicalGroup(2, within(2, (0, 0), (2, 1)), 4, "all")
+    gmsh.model.addPhysicalGroup(2, within(2, (1, 0), (2, 1)), 2, "insert")
+    gmsh.model.addPhysicalGroup(1, left, 2, "left")
+    gmsh.model.addPhysicalGroup(1, left + below, 1, "insert")
+    gmsh.model.addPhysicalGroup(1, [-curve for curve in below], 4, "below")
+    gmsh.model.addPhysicalGroup(1, within(1, (1, 0), (1, 1)), 7, "inner")
+    mesh.generate(2)
+    for version, binary in ((2.2, 0), (2.2, 1), (4.1, 0), (4.1, 1)):
+        gmsh.option.setNumber("Mesh.MshFileVersion", version)
+        gmsh.option.setNumber("Mesh.Binary", binary)
+        gmsh.write(str(folder / f"overlapping-groups-{int(10 * version)}{'-binary' if binary else ''}.msh"))
+
+
 class Shear(mfem.VectorPyCoefficient):
     def EvalValue(self, x):
         return shear(list(x))
@@ -104,4 +135,5 @@ def write_mfem():
 
 
 write_gmsh()
+write_overlapping_groups()
 write_mfem()

@@ -169,11 +169,18 @@ TEST_P(LowOrder, ConditionsFixTheSameUnknowns) {
 }
 
 TEST_P(LowOrder, TagsCoverTheSameVolumeAndBoundary) {
-  const auto mesh = scrambled(two_material_box(shape()), 3);
+  auto mesh = scrambled(two_material_box(shape()), 3);
+  // What has tag 2 is in a second group, too, 9 of cells and 8 of facets.
+  for (auto& group : mesh.groups)
+    for (std::size_t cell = 0; cell < group.tags.size(); ++cell)
+      if (group.tags[cell] == 2)
+        group.tags.set(cell, mesh.physical_groups.tag_of(dim(), std::vector<std::int32_t>{2, 9}));
+  for (auto& facet : mesh.tagged_facets)
+    if (facet.tag == 2) facet.tag = mesh.physical_groups.tag_of(dim() - 1, std::vector<std::int32_t>{2, 8});
   const Problem fine(mesh, 3);
   const auto nodes = space::low_order_refinement(*fine.space());
   const Problem coarse(*nodes->mesh, 1);
-  std::vector<std::string> texts{"1*dx(1)", "1*dx(2)"};
+  std::vector<std::string> texts{"1*dx(1)", "1*dx(2)", "1*dx(9)", "1*ds(8)"};
   for (int tag = 1; tag <= 2 * dim(); ++tag) texts.push_back(fmt::format("1*ds({})", tag));
   for (const auto& text : texts) {
     const auto value = [&](const Problem& of) {

@@ -145,6 +145,33 @@ TEST(ReadMesh, NamesThePlatesGroups) {
   }
 }
 
+TEST(ReadMesh, KeepsAllMembershipsOfGroupsThatOverlap) {
+  // Two squares of 2 x 2 cells each, written by Gmsh. The group "below" holds its curves reversed.
+  for (const auto* file : {"overlapping-groups-22.msh", "overlapping-groups-22-binary.msh", "overlapping-groups-41.msh",
+                           "overlapping-groups-41-binary.msh"}) {
+    SCOPED_TRACE(file);
+    const auto mesh = mesh::read_mesh(sample(file));
+    const auto count = [&](const std::string& group, int dim) {
+      std::int64_t result = 0;
+      for (const auto tag : mesh.tags_of(group, dim))
+        result += dim == 2 ? std::count(mesh.groups[0].tags.begin(), mesh.groups[0].tags.end(), tag)
+                           : std::ranges::count(mesh.tagged_facets, tag, &mesh::TaggedFacet::tag);
+      return result;
+    };
+    EXPECT_EQ(mesh.num_cells(), 8);
+    EXPECT_EQ(count("all", 2), 8);
+    EXPECT_EQ(count("insert", 2), 4);
+    EXPECT_EQ(mesh.tagged_facets.size(), 8U);
+    EXPECT_EQ(count("left", 1), 2);
+    EXPECT_EQ(count("insert", 1), 6);
+    EXPECT_EQ(count("below", 1), 4);
+    EXPECT_EQ(count("inner", 1), 2);
+    EXPECT_EQ(mesh.physical_groups.classes(2), (mesh::PhysicalGroups::Classes{{-1, {2, 4}}}));
+    EXPECT_EQ(mesh.physical_groups.classes(1), (mesh::PhysicalGroups::Classes{{-1, {1, 2}}, {-2, {1, 4}}}));
+    EXPECT_NEAR(mesh::check_validity(mesh).volume, 2, 1e-14);
+  }
+}
+
 TEST(ReadMesh, TagsTheSidesOfTheMixedBox) {
   const auto mesh = mesh::read_mesh(sample("mixed-four-shapes.msh"));
   const auto& topology = mesh.topology();

@@ -158,7 +158,7 @@ inline mesh::Mesh scrambled(const mesh::Mesh& original, unsigned seed, mesh::Axe
   mesh.points = original.points;
   mesh.groups = original.groups;
   mesh.tagged_facets = original.tagged_facets;
-  mesh.tag_names = original.tag_names;
+  mesh.physical_groups = original.physical_groups;
   mesh.source = original.source + " (scrambled)";
   std::vector<std::int32_t> renumbered(static_cast<std::size_t>(mesh.num_vertices));
   std::iota(renumbered.begin(), renumbered.end(), 0);

@@ -10,6 +10,7 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/form/language.hpp>
+#include <rafter/io/hdf5_reader.hpp>
 #include <rafter/io/vtkhdf.hpp>
 #include <rafter/mesh/cell_batches.hpp>
 #include <rafter/mesh/geometry_nodes.hpp>
@@ -138,6 +139,27 @@ std::vector<double> point_values_of(const Setting& setting, const form::Expr& e,
   const std::vector<space::FieldValues> fields{{setting.space, setting.values}};
   return io::point_values(derived(e), fields, points_of(*setting.mesh, order, true), lattices_of(*setting.mesh, order),
                           order);
+}
+
+TEST(VtkHdf, CellDataSayWhichGroupsCellsBelongTo) {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("rafter_groups_" + std::to_string(::getpid()) + ".vtkhdf")).string();
+  auto mesh = two_materials("interval", {4});
+  const auto write = [&] {
+    const auto setting = make_setting(mesh, 1, 0, [](auto, auto values) { values[0] = 0; });
+    io::write_vtkhdf(path, *setting.mesh, std::vector<io::OutputField>{{"u", setting.space, setting.values}});
+    return io::Hdf5Reader(path).members("VTKHDF/CellData");
+  };
+  EXPECT_EQ(write(), std::vector<std::string>{"tag"}) << "no groups overlap";
+  mesh.groups[0].tags.set(3, mesh.physical_groups.tag_of(1, std::vector<std::int32_t>{2, 7}));
+  auto members = write();
+  std::ranges::sort(members);
+  EXPECT_EQ(members, (std::vector<std::string>{"tag", "tag(2)", "tag(7)"}));
+  const io::Hdf5Reader file(path);
+  EXPECT_EQ(file.read<std::int32_t>("VTKHDF/CellData/tag"), (std::vector<std::int32_t>{1, 1, 2, -1}));
+  EXPECT_EQ(file.read<std::int32_t>("VTKHDF/CellData/tag(2)"), (std::vector<std::int32_t>{0, 0, 1, 1}));
+  EXPECT_EQ(file.read<std::int32_t>("VTKHDF/CellData/tag(7)"), (std::vector<std::int32_t>{0, 0, 0, 1}));
+  std::filesystem::remove(path);
 }
 
 TEST(DerivedField, PolynomialsOfTheOrderAreExactAtEveryPoint) {

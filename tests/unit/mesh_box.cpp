@@ -62,8 +62,8 @@ TEST(box, cells_have_tag_1_and_sides_have_names) {
   int number = 1;
   for (const auto* side : {"xmin", "xmax", "ymin", "ymax", "zmin", "zmax"})
     EXPECT_EQ(box.tags_of(side, 2), std::vector<std::int32_t>{number++});
-  EXPECT_EQ(box.tag_names.size(), 6u);
-  EXPECT_EQ(mesh::make_box({.cells = {2}, .shape = "interval"}).tag_names.size(), 2u);
+  EXPECT_EQ(box.physical_groups.names.size(), 6u);
+  EXPECT_EQ(mesh::make_box({.cells = {2}, .shape = "interval"}).physical_groups.names.size(), 2u);
 }
 
 TEST(box, empty_shape_means_the_tensor_shape_and_default_size_the_unit_box) {

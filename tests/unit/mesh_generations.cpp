@@ -108,7 +108,7 @@ TEST(generations, of_a_box_end_with_its_cells) {
     const bool is_halved_along_all = shape == std::string_view("triangle") || shape == std::string_view("tetrahedron");
     EXPECT_EQ(generations.meshes.size(), is_halved_along_all ? 3u : 4u) << shape;
     EXPECT_TRUE(cells_of(*generations.finest()) == cells_of(box)) << shape;
-    EXPECT_EQ(generations.finest()->tag_names, box.tag_names);
+    EXPECT_EQ(generations.finest()->physical_groups, box.physical_groups);
     EXPECT_TRUE(tagged_facets_of(*generations.finest()) == tagged_facets_of(box)) << shape;
   }
 }
@@ -168,7 +168,7 @@ TEST(generations, of_a_stretched_box_end_with_its_cells) {
     const auto box = mesh::make_box(options);
     EXPECT_TRUE(cells_of(*coarsened.finest()) == cells_of(box)) << shape;
     EXPECT_TRUE(tagged_facets_of(*coarsened.finest()) == tagged_facets_of(box)) << shape;
-    EXPECT_EQ(coarsened.finest()->tag_names, box.tag_names);
+    EXPECT_EQ(coarsened.finest()->physical_groups, box.physical_groups);
     auto twice = options;
     for (auto& n : twice.cells) n *= 2;
     EXPECT_EQ(mesh::box_generations(options, 1).finest()->points, mesh::box_generations(twice).finest()->points);
@@ -187,7 +187,7 @@ TEST(generations, of_a_periodic_mesh_tell_what_is_wrong_with_the_pairs) {
   EXPECT_THROW(mesh::periodic_generations(boxes, {{.from = {"xmin"}, .to = {"left"}}}), base::InputError);
   auto spoilt = boxes; // the coarser mesh has no tag xmax, which is no reason to leave it out
   auto coarse = *spoilt.refinements.back().coarse;
-  std::erase_if(coarse.tag_names, [](const auto& name) { return name.first == "xmax"; });
+  std::erase_if(coarse.physical_groups.names, [](const auto& group) { return group.name == "xmax"; });
   spoilt.refinements.back().coarse = std::make_shared<const mesh::Mesh>(coarse);
   EXPECT_THROW(mesh::periodic_generations(spoilt, {{.from = {"xmin"}, .to = {"xmax"}}}), base::InputError);
 }

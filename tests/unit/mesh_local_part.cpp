@@ -24,6 +24,29 @@ mesh::CellRanks columns(const mesh::Mesh& mesh, int num_left) {
   return ranks;
 }
 
+TEST(LocalPart, KnowsTheGroupsOfTheWholeMesh) {
+  auto whole = strip();
+  auto& physical = whole.physical_groups;
+  physical.names.insert({2, "right", 8});
+  for (const std::size_t cell : {2, 5})
+    whole.groups[0].tags.set(cell, physical.tag_of(2, std::vector<std::int32_t>{1, 8}));
+  for (auto& facet : whole.tagged_facets)
+    if (facet.tag == 2) facet.tag = physical.tag_of(1, std::vector<std::int32_t>{2, 4});
+  whole.tagged_facets.pop_back(); // leaves a facet of the boundary in no group
+  (void)whole.topology();
+  comm::run_in_process(2, [&](const Process& process) {
+    const auto part = mesh::local_part(whole, columns(whole, 2), process);
+    EXPECT_EQ(part.tags_of("right", 2), std::vector<std::int32_t>{-1}) << "of both processes";
+    EXPECT_EQ(part.tags_of("1", 2), (std::vector<std::int32_t>{-1, 1}));
+    EXPECT_EQ(part.tags_of("xmax", 1), std::vector<std::int32_t>{-1});
+    EXPECT_EQ(part.tags_of("ymax", 1), (std::vector<std::int32_t>{-1, 4}));
+    EXPECT_EQ(part.tags_of("0", 1), std::vector<std::int32_t>{0});
+    const auto own = process->rank() == 1 ? -1 : 1;
+    for (const auto tag : part.groups[0].tags) EXPECT_EQ(tag, own);
+    EXPECT_EQ(std::ranges::count(part.surface().exterior_tags, -1), process->rank() == 1 ? 2 : 0);
+  });
+}
+
 TEST(LocalPart, HasItsCellsWithWhatBelongsToThem) {
   const auto whole = strip();
   (void)whole.topology(); // the topology is made before several threads ask for it

@@ -119,13 +119,16 @@ TEST(ReadGmsh, TakesThePhysicalGroupOfPartitionedEntities) {
 }
 
 TEST(ReadGmsh, CountsAnElementOfSeveralGroupsOnce) {
-  // In version 2, Gmsh writes an element once for each of its groups, three here.
+  // In version 2, Gmsh writes an element once for each of its groups, three here: -1 stands for all of them.
   const auto mesh =
       mesh::read_gmsh("m", file_2(square, "5\n1 1 2 6 1 1 2\n2 1 2 7 1 1 2\n3 3 2 4 1 1 2 3 4\n4 3 2 5 1 1 2 3 4\n"
                                           "5 3 2 8 1 1 2 3 4\n"));
   EXPECT_EQ(mesh.num_cells(), 1);
-  EXPECT_EQ(mesh.groups[0].tags, std::vector{4});
-  EXPECT_EQ(mesh.topology().exterior_tags.front() + mesh.topology().exterior_tags.back(), 6);
+  EXPECT_EQ(mesh.groups[0].tags, std::vector{-1});
+  EXPECT_EQ(mesh.physical_groups.groups_of(2, -1), (std::vector{4, 5, 8}));
+  EXPECT_EQ(std::ranges::count(mesh.topology().exterior_tags, -1), 1);
+  EXPECT_EQ(std::ranges::count(mesh.topology().exterior_tags, 0), 3);
+  EXPECT_EQ(mesh.physical_groups.groups_of(1, -1), (std::vector{6, 7}));
 }
 
 TEST(ReadGmsh, ReadsParametricNodesOfVersion2) {

@@ -50,7 +50,7 @@ std::map<std::array<int, 4>, int> census(const mesh::Mesh& mesh) {
 void expect_equal(const mesh::Mesh& a, const mesh::Mesh& b, bool has_names) {
   EXPECT_EQ(census(a), census(b));
   if (has_names) {
-    EXPECT_EQ(a.tag_names, b.tag_names);
+    EXPECT_EQ(a.physical_groups, b.physical_groups);
   }
   const auto report_a = mesh::check_validity(a), report_b = mesh::check_validity(b);
   EXPECT_NEAR(report_a.volume, report_b.volume, 1e-13 * report_a.volume);
@@ -74,7 +74,7 @@ protected:
       mesh::write_mesh(mesh, path("copy"), format);
       const auto copy = mesh::read_mesh(path("copy"));
       EXPECT_EQ(copy.points, first.points);
-      EXPECT_EQ(copy.tag_names, mesh.tag_names);
+      EXPECT_EQ(copy.physical_groups, mesh.physical_groups);
       EXPECT_EQ(census(copy), census(mesh));
       ASSERT_EQ(copy.groups.size(), first.groups.size());
       for (std::size_t g = 0; g < copy.groups.size(); ++g) {
@@ -145,7 +145,7 @@ TEST_F(WriteGmsh, HeaderTellsVersionAndEncoding) {
 /// A line has one element: number, type, number of tags, physical group, entity, nodes. Without a tag, the group is 0.
 TEST_F(WriteGmsh, Version2ListsTagsWithEachElement) {
   auto mesh = mesh::make_box({.cells = {1, 1}, .size = {2, 1}, .shape = "quadrilateral"});
-  mesh.tag_names = {{"left", {1, 1}}};
+  mesh.physical_groups.names = {{1, "left", 1}};
   std::erase_if(mesh.tagged_facets, [](const auto& facet) { return facet.tag != 1; });
   mesh.groups[0].tags.set(0, 0);
   mesh::write_mesh(mesh, path("a.msh"), {.name = "msh22"});

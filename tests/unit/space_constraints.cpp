@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include <rafter/base/error.hpp>
+
 #include <tests/support/space_meshes.hpp>
 
 namespace rafter {
@@ -52,6 +54,26 @@ TEST(Constraints, HoldExactlyTheNodesOnTheTaggedSide) {
       EXPECT_EQ(found.values, std::vector<double>(expected.size(), 2.5));
     }
   }
+}
+
+TEST(Constraints, HoldOnAllMembersOfAGroup) {
+  // Of the two facets of xmin the first is also in group 9; those of xmax have no group.
+  auto mesh = mesh::make_box({.cells = {2, 2}, .shape = "quadrilateral"});
+  auto facet = std::ranges::find(mesh.tagged_facets, 1, &mesh::TaggedFacet::tag);
+  facet->tag = mesh.physical_groups.tag_of(1, std::vector<std::int32_t>{1, 9});
+  std::erase_if(mesh.tagged_facets, [](const auto& tagged) { return tagged.tag == 2; });
+  const auto space = test::make_space(std::move(mesh), 1);
+  const auto num_constrained = [&](const std::vector<std::int32_t>& tags) {
+    const std::vector<DirichletCondition> conditions{{.tags = tags, .value = constant(0)}};
+    return space::make_constraints(*space, conditions).entries.size();
+  };
+  EXPECT_EQ(num_constrained({1}), 3U);
+  EXPECT_EQ(num_constrained({9}), 2U);
+  EXPECT_EQ(num_constrained({9, 1}), 3U);
+  EXPECT_EQ(num_constrained({-1}), 2U);
+  EXPECT_EQ(num_constrained({0}), 3U);
+  EXPECT_EQ(num_constrained({0, 1}), 6U);
+  EXPECT_THROW(num_constrained({2}), base::InputError);
 }
 
 TEST(Constraints, WholeBoundaryByFlagOrByNoTags) {
