@@ -23,6 +23,7 @@
 #include <rafter/operator/level_hierarchy.hpp>
 #include <rafter/operator/operator.hpp>
 #include <rafter/solve/block_setup.hpp>
+#include <rafter/solve/field_balance.hpp>
 #include <rafter/solve/force_norm.hpp>
 #include <rafter/solve/multigrid_levels.hpp>
 #include <rafter/solve/null_space_condition.hpp>
@@ -414,6 +415,7 @@ inline SolveResult solve(const Operator& A, const Vector& b, const SolveOptions&
   parameters.control.max_iterations = options.max_iterations;
   parameters.control.monitor = options.monitor;
   parameters.null_space = null_space.null_space();
+  parameters.fields = std::make_shared<const solvers::FieldBalance>(A);
   auto info = solvers::solve(A, right, x, parameters);
   null_space.constrain(x);
   return {std::move(x), std::move(info), removed};

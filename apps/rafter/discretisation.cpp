@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
 #include <rafter/io/unused_keys.hpp>
 #include <rafter/mesh/limits.hpp>
 #include <rafter/operator/operator.hpp>
@@ -366,6 +367,30 @@ std::vector<std::pair<std::string, std::int64_t>> cells_per_shape(const mesh::Me
       counts.emplace_back(name, group.num_cells());
   }
   return counts;
+}
+
+std::vector<std::string> field_names(const io::Problem& problem) {
+  std::vector<std::string> result;
+  for (const auto& field : problem.fields) result.push_back(field.name);
+  return result;
+}
+
+void require_no_other_all(const mesh::Mesh& mesh, const std::string& place) {
+  std::vector<std::int32_t> numbers;
+  try {
+    numbers = mesh.tags_of("all", mesh.tdim - 1);
+  } catch (const base::InputError&) {
+    return; // no group has the name
+  }
+  const auto& tags = mesh.surface().exterior_tags;
+  const auto count = std::ranges::count_if(tags, [&](std::int32_t t) { return std::ranges::count(numbers, t) > 0; });
+  if (count == std::ssize(tags)) return;
+  std::vector<std::string> texts;
+  for (const auto number : numbers) texts.push_back(std::to_string(number));
+  throw base::InputError(
+      fmt::format("{}\"all\" stands for the whole boundary of {} facets, and the mesh has a group of "
+                  "this name with {} of them: name the group by its number ({}), or all groups in a list",
+                  place, tags.size(), count, base::join(texts, ", ")));
 }
 
 } // namespace rafter::app

@@ -51,4 +51,10 @@ void require_stored_fits(const io::Problem& problem, const op::System& system, c
 /// Returns the number of cells of each shape, in the order of first appearance.
 std::vector<std::pair<std::string, std::int64_t>> cells_per_shape(const mesh::Mesh& mesh);
 
+std::vector<std::string> field_names(const io::Problem& problem);
+
+/// Throws InputError, which begins with `place`, where "all" might be meant for a group of facets of this name that is
+/// a part of the boundary.
+void require_no_other_all(const mesh::Mesh& mesh, const std::string& place);
+
 } // namespace rafter::app

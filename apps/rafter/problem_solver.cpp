@@ -12,6 +12,7 @@
 #include <rafter/io/unused_keys.hpp>
 #include <rafter/io/vtkhdf.hpp>
 #include <rafter/schedule/plan.hpp>
+#include <rafter/solve/field_balance.hpp>
 #include <rafter/solve/force_norm.hpp>
 #include <rafter/solve/vector_ops.hpp>
 #include <rafter/tune/device_probe.hpp>
@@ -114,6 +115,8 @@ solvers::Result run_solver(const PreparedProblem& prepared, solvers::SolverOptio
     return !is_interrupted() && (!events.iteration || events.iteration(iteration, residual));
   };
   options.control.reference = right.reference;
+  options.fields =
+      std::make_shared<const solvers::FieldBalance>(prepared.operator_a(), field_names(prepared.problem()));
   solvers::Result result;
   at_preconditioner(prepared.problem(),
                     [&] { result = solvers::solve(prepared.operator_a(), right.b, right.x, preconditioner, options); });
@@ -290,9 +293,7 @@ void PreparedProblem::make_operators(const form::LoweredForm& bilinear, const st
 }
 
 void PreparedProblem::make_residual_problem(const std::shared_ptr<const op::GeneratedForm>& residual) {
-  std::vector<std::string> names;
-  for (const auto& field : problem_.fields) names.push_back(field.name);
-  residual_problem_ = std::make_unique<solvers::ResidualProblem>(residual, operator_, std::move(names));
+  residual_problem_ = std::make_unique<solvers::ResidualProblem>(residual, operator_, field_names(problem_));
   data_->bind(residual_problem_->residual_form(), residual->form); // the tangent already has them
   start_ = find_start();
   const auto start = starting_state();
@@ -302,13 +303,11 @@ void PreparedProblem::make_residual_problem(const std::shared_ptr<const op::Gene
 
 void PreparedProblem::make_stepper(form::ThetaForms forms, const std::shared_ptr<const op::GeneratedForm>& load) {
   const auto& time = *problem_.time;
-  std::vector<std::string> names;
-  for (const auto& field : problem_.fields) names.push_back(field.name);
   solvers::TimeSolverOptions options{.solver = problem_.solver, .newton = problem_.newton};
   options.solver.near_null_space = near_null_space();
   options.solver.control.monitor = options.newton.monitor = [](int, double) { return !is_interrupted(); };
-  stepper_ =
-      std::make_unique<solvers::ThetaStepper>(std::move(forms), std::move(names), operator_, load, std::move(options));
+  stepper_ = std::make_unique<solvers::ThetaStepper>(std::move(forms), field_names(problem_), operator_, load,
+                                                     std::move(options));
   if (stepper_->is_linear())
     io::warn_unused(problem_, "newton", problem_.forms.main_key() + " is linear in the fields");
   data_->bind(stepper_->load(), load->form); // the tangent already has them
@@ -366,6 +365,7 @@ std::vector<op::FieldCondition> PreparedProblem::make_conditions() const {
     if (data.is_all && mesh_->surface().exterior_facets.empty())
       throw base::InputError(fmt::format("{}: {}.tags: the mesh has no boundary: all its outer facets are periodic",
                                          data.location.text(), key));
+    if (data.is_all) require_no_other_all(*mesh_, fmt::format("{}: {}.tags: ", data.location.text(), key));
     condition.value =
         forms_->qfunction(data.values, data.components, problem_.fields[data.field].num_components(), key + ".value");
     result.push_back({system_.spaces[data.field], std::move(condition)});

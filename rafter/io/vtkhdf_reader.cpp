@@ -139,8 +139,8 @@ public:
     if (!found)
       refuse(
           fmt::format("no cell of it holds the point {}: its mesh does not cover the one on which the field is asked "
-                      "for",
-                      mesh::describe_point(x)));
+                      "for; {}",
+                      mesh::describe_point(x), mesh::describe_nearest_node(mesh_, x)));
     return std::move(*found);
   }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/mesh/describe.hpp>
 
+#include <cmath>
+#include <limits>
+
 #include <fmt/format.h>
 #include <rafter/mesh/geometry_nodes.hpp>
 
@@ -10,6 +13,21 @@ std::string describe_point(std::span<const double> x) {
   std::string text = "(";
   for (std::size_t i = 0; i < x.size(); ++i) text += fmt::format("{}{:.6g}", i > 0 ? ", " : "", x[i]);
   return text + ")";
+}
+
+std::string describe_nearest_node(const Mesh& mesh, std::span<const double> x) {
+  const auto gdim = static_cast<std::size_t>(mesh.gdim);
+  double least = std::numeric_limits<double>::infinity();
+  std::span<const double> nearest;
+  for (std::size_t row = 0; row + gdim <= mesh.points.size(); row += gdim) {
+    const auto node = std::span(mesh.points).subspan(row, gdim);
+    double distance = 0;
+    for (std::size_t a = 0; a < gdim; ++a) distance = std::hypot(distance, node[a] - x[a]);
+    if (!(distance < least)) continue;
+    least = distance;
+    nearest = node;
+  }
+  return fmt::format("the nearest node of the mesh is {}, {:.3g} away", describe_point(nearest), least);
 }
 
 std::string prefix(const Mesh& mesh) { return mesh.source.empty() ? "" : mesh.source + ": "; }

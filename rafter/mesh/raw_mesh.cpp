@@ -108,10 +108,12 @@ void check_points(const RawMesh& raw) {
   for_nodes([&raw, extent](const double* x) {
     for (auto d = static_cast<std::size_t>(raw.tdim); d < 3; ++d)
       if (!(std::abs(x[d]) <= 1e-10 * extent))
-        throw base::InputError(
-            fmt::format("{}: the cells have dimension {}, but a node lies at ({:.6g}, {:.6g}, {:.6g}): surface "
-                        "meshes are not supported, {} must be 0",
-                        raw.source, raw.tdim, x[0], x[1], x[2], raw.tdim == 2 ? "z" : "y and z"));
+        throw base::InputError(fmt::format(
+            "{}: the cells have dimension {}, but a node lies at ({:.6g}, {:.6g}, {:.6g}): surface "
+            "meshes are not supported, {} must be 0; of a {} that should be there Gmsh saves cells only if a "
+            "physical group has them",
+            raw.source, raw.tdim, x[0], x[1], x[2], raw.tdim == 2 ? "z" : "y and z",
+            raw.tdim == 2 ? "volume" : "surface"));
   });
 }
 

@@ -41,6 +41,14 @@ int map_degree(element::Shape shape, std::span<const kernel::IntegralPart> parts
   return element::is_simplex(shape) ? dim * (geometry_degree - 1) : dim * geometry_degree - 1;
 }
 
+/// Least degree of an integral over facets. The size of curved ones is the root of a polynomial of degree 2 (g - 1) per
+/// direction, g being the geometry degree, so that it is no polynomial even where the integrand is a constant: with
+/// points for this degree lengths and areas converge as fast as the curved cells approximate their surface.
+int least_facet_degree(std::span<const kernel::IntegralPart> parts, mesh::MapKind map, int geometry_degree) {
+  if (mesh::is_constant(map) || parts.front().integral->measure.kind == form::MeasureKind::cell) return 0;
+  return 2 * (geometry_degree - 1);
+}
+
 } // namespace
 
 RuleChoice choose_rule(element::Shape shape, std::span<const kernel::IntegralPart> parts, mesh::MapKind map,
@@ -67,6 +75,12 @@ RuleChoice choose_rule(element::Shape shape, std::span<const kernel::IntegralPar
       degree = choice.degree + extra;
       why = choice.explanation;
       if (extra > 0) why += fmt::format("; + {} for {} cells", extra, mesh::name(map));
+    }
+    const auto is_chosen = [](const auto& part) { return part.integral->measure.degree < 0; };
+    const int least = least_facet_degree(parts, map, geometry_degree);
+    if (degree < least && std::ranges::any_of(parts, is_chosen)) {
+      degree = least;
+      why += fmt::format("; at least {} for the size of curved facets", least);
     }
     degree = std::min(degree, element::max_quadrature_degree);
   }

@@ -9,6 +9,8 @@ namespace {
 
 /// A relative difference of energies below this one is rounding, and their slopes decide.
 constexpr double energy_rounding = 1e-10;
+/// Lengths this close are one: what lies between them is a jump and no zero.
+constexpr double least_bracket = 1e-12;
 
 class LineSearch {
 public:
@@ -34,6 +36,9 @@ public:
     return next_in_bracket(s, state);
   }
 
+  /// Says whether a zero of the slope is known to lie between two lengths.
+  bool has_bracket() const { return upper_ - lower_ > least_bracket; }
+
 private:
   bool accepts_energy(double s, const TrialState& state) const {
     const double change = *state.energy - *start_.energy;
@@ -48,21 +53,24 @@ private:
   }
 
   /// Returns a length between lower_, where the slope is negative, and upper_, where it is positive: a zero of the
-  /// slope lies between them. The slope of an end that stays for the second time counts half (Illinois method).
+  /// slope lies between them. The slope of an end that stays for the second time counts half (Illinois method). Where
+  /// it stays once more the bracket is halved: behind a kink, as penalties of contact have it, slopes are larger by so
+  /// many orders of magnitude that they say nothing of the place of the zero.
   double next_in_bracket(double s, const TrialState& state) {
-    if (state.slope < 0) {
+    const auto moved = state.slope < 0 ? Moved::lower : Moved::upper;
+    num_alike_ = moved == last_ ? num_alike_ + 1 : 1;
+    last_ = moved;
+    if (moved == Moved::lower) {
       lower_ = s;
       lower_slope_ = state.slope;
-      if (last_ == Moved::lower) upper_slope_ *= 0.5;
-      last_ = Moved::lower;
+      if (num_alike_ > 1) upper_slope_ *= 0.5;
     } else {
       upper_ = s;
       upper_slope_ = state.slope;
-      if (last_ == Moved::upper) lower_slope_ *= 0.5;
-      last_ = Moved::upper;
+      if (num_alike_ > 1) lower_slope_ *= 0.5;
     }
     const double share = lower_slope_ / (lower_slope_ - upper_slope_);
-    return lower_ + std::clamp(share, 0.05, 0.95) * (upper_ - lower_);
+    return lower_ + (num_alike_ > 2 ? 0.5 : std::clamp(share, 0.05, 0.95)) * (upper_ - lower_);
   }
 
   enum class Moved { none, lower, upper };
@@ -71,6 +79,7 @@ private:
   double lower_ = 0, upper_ = 0; ///< upper_ = 0: no length with a positive slope is known
   double lower_slope_ = 0, upper_slope_ = 0;
   Moved last_ = Moved::none;
+  int num_alike_ = 0; ///< moves of the end that moved last, one after the other
 };
 
 } // namespace
@@ -79,12 +88,14 @@ LineSearchResult search_line(const std::function<TrialState(double length)>& tri
                              const LineSearchParameters& parameters) {
   LineSearch search(start, parameters);
   double length = 1;
-  for (int trials = 1; trials <= parameters.max_trials; ++trials) {
+  int trials = 0;
+  while (trials < parameters.max_trials || (search.has_bracket() && trials < parameters.max_bracketed_trials)) {
     const auto state = trial(length);
+    ++trials;
     if (search.accepts(length, state)) return {.is_found = true, .length = length, .trials = trials};
     length = search.next(length, state);
   }
-  return {.is_found = false, .length = length, .trials = parameters.max_trials};
+  return {.is_found = false, .length = length, .trials = trials};
 }
 
 } // namespace rafter::solvers

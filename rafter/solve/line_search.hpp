@@ -15,10 +15,11 @@ struct TrialState {
 
 /// Parameters of search_line().
 struct LineSearchParameters {
-  double slope_share = 0.8;     ///< |G(s)| <= slope_share |G(0)| accepts a length
-  double residual_share = 0.5;  ///< so does |R(u + s du)| <= residual_share |R(u)|, where no energy is known
-  double energy_share = 1.0e-4; ///< with an energy, E(u + s du) <= E(u) + energy_share s G(0) accepts a length
-  int max_trials = 12;          ///< largest number of lengths that are tried
+  double slope_share = 0.8;      ///< |G(s)| <= slope_share |G(0)| accepts a length
+  double residual_share = 0.5;   ///< so does |R(u + s du)| <= residual_share |R(u)|, where no energy is known
+  double energy_share = 1.0e-4;  ///< with an energy, E(u + s du) <= E(u) + energy_share s G(0) accepts a length
+  int max_trials = 12;           ///< largest number of lengths that are tried
+  int max_bracketed_trials = 80; ///< the same where a zero of the slope is known to lie between two of them
 };
 
 /// Result of search_line().

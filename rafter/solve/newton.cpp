@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/operator/entry_list.hpp>
+#include <rafter/solve/field_balance.hpp>
 
 namespace rafter::solvers {
 namespace {
@@ -201,13 +202,62 @@ ForcingParameters forcing_parameters(const NewtonOptions& options) {
   return result;
 }
 
+End stopped() { return {Status::failed, Failure::stopped, "the monitor asked to stop"}; }
+
+void require_options(const NonlinearProblem& problem, const Vector& u, const NewtonOptions& options) {
+  if (!(options.rtol > 0 && options.rtol < 1 && options.atol >= 0 && options.max_iterations >= 1 &&
+        options.load_steps >= 1 && options.max_halvings >= 0))
+    throw base::InputError("newton: accepted are 0 < rtol < 1, atol >= 0, max_iterations >= 1, load_steps >= 1 and "
+                           "max_halvings >= 0");
+  static_cast<void>(ForcingTerms(options.forcing)); // which refuses its own parameters
+  if (static_cast<std::int64_t>(u.size()) != problem.size())
+    throw base::InputError(fmt::format("newton: the state has {} entries, the problem {}", u.size(), problem.size()));
+}
+
+/// Judges the residuals of several fields one by one (FieldBalance).
+class FieldTargets {
+public:
+  FieldTargets(std::shared_ptr<const FieldBalance> fields, const NewtonOptions& options)
+      : fields_(std::move(fields)), options_(options) {}
+
+  bool are_several() const { return fields_ != nullptr; }
+  /// Norm of the residual of all fields that solves those that were not solved so far.
+  double target() const { return target_; }
+
+  /// Says whether all fields are solved, and else lowers the target.
+  bool are_solved(const Vector& u, const Residual& residual) {
+    const auto unsolved = find_unsolved(u, residual);
+    if (unsolved) target_ = std::min(target_, 0.5 * residual.norm / unsolved->excess);
+    return !unsolved;
+  }
+
+  /// Says how a load step ends whose residual is small, where no step reduces it further.
+  End end(const Vector& u, const Residual& residual) const {
+    const auto unsolved = find_unsolved(u, residual);
+    if (!unsolved) return {Status::converged};
+    if (unsolved->relative <= largest_relative_residual(options_.rtol))
+      return {Status::converged, Failure::none, {}, describe(*unsolved)};
+    return {Status::not_converged, Failure::none, describe(*unsolved)};
+  }
+
+private:
+  std::optional<UnsolvedField> find_unsolved(const Vector& u, const Residual& residual) const {
+    if (fields_ == nullptr || residual.norm <= options_.atol) return std::nullopt;
+    return fields_->find_unsolved(u, residual.values, options_.rtol, options_.atol);
+  }
+  std::shared_ptr<const FieldBalance> fields_; ///< null: there is one field
+  const NewtonOptions& options_;
+  double target_ = std::numeric_limits<double>::infinity();
+};
+
 class Newton {
 public:
   Newton(NonlinearProblem& problem, Vector& u, const NewtonOptions& options)
       : problem_(problem), u_(u), options_(options), ops_(problem.device()), directions_(problem, options),
-        boundary_(problem, u), residual_{make_vector()}, trial_residual_{make_vector()}, step_(make_vector()),
-        trial_(make_vector()), right_(make_vector()), increment_(make_vector()) {
-    require_options();
+        boundary_(problem, u),
+        fields_(problem.fields(), options), residual_{make_vector()}, trial_residual_{make_vector()},
+        step_(make_vector()), trial_(make_vector()), right_(make_vector()), increment_(make_vector()) {
+    require_options(problem, u, options);
   }
 
   NewtonResult run() {
@@ -242,17 +292,6 @@ public:
 private:
   Vector make_vector() const { return Vector(problem_.device(), static_cast<std::size_t>(problem_.size())); }
 
-  void require_options() const {
-    const auto& o = options_;
-    if (!(o.rtol > 0 && o.rtol < 1 && o.atol >= 0 && o.max_iterations >= 1 && o.load_steps >= 1 && o.max_halvings >= 0))
-      throw base::InputError("newton: accepted are 0 < rtol < 1, atol >= 0, max_iterations >= 1, load_steps >= 1 and "
-                             "max_halvings >= 0");
-    static_cast<void>(ForcingTerms(o.forcing)); // which refuses its own parameters
-    if (static_cast<std::int64_t>(u_.size()) != problem_.size())
-      throw base::InputError(
-          fmt::format("newton: the state has {} entries, the problem {}", u_.size(), problem_.size()));
-  }
-
   /// Leads from the state of the previous load factor to the one of this factor.
   End load_step(double factor) {
     factor_ = factor;
@@ -269,13 +308,23 @@ private:
       result_.relative_residual = result_.steps.back().residual;
       if (options_.monitor && !options_.monitor(result_.iterations, result_.relative_residual)) return stopped();
       has_lift_ = boundary_.find_increment(u_, step_);
-      if (!has_lift_ && residual_.norm <= target()) return {Status::converged};
+      if (!has_lift_ && is_solved(iteration > 0)) return {Status::converged};
+      if (iteration == options_.max_iterations && is_small()) return fields_.end(u_, residual_);
       if (iteration == options_.max_iterations)
         return {Status::not_converged, Failure::none,
                 fmt::format("{} Newton steps (max_iterations) left a relative residual of {:.2e}{}", iteration,
                             result_.relative_residual, non_finite_trials())};
-      if (auto end = newton_step()) return std::move(*end);
+      if (auto end = newton_step())
+        return is_small() && end->failure != Failure::stopped ? fields_.end(u_, residual_) : std::move(*end);
     }
+  }
+
+  /// Says whether the residual of all fields together is small enough, and that of each by itself, by the tangent of a
+  /// state near u where there is one.
+  bool is_solved(bool has_tangent) {
+    if (!is_small()) return false;
+    if (!has_tangent && fields_.are_several()) problem_.linearise(u_);
+    return fields_.are_solved(u_, residual_);
   }
 
   End refuse_start() {
@@ -284,11 +333,11 @@ private:
     return {Status::failed, Failure::non_finite, std::move(message)};
   }
 
-  static End stopped() { return {Status::failed, Failure::stopped, "the monitor asked to stop"}; }
-
   double reference() const { return std::hypot(first_norm_, residual_.reactions); }
   double relative(double norm) const { return norm > 0 && reference() > 0 ? norm / reference() : norm; }
-  double target() const { return std::max(options_.rtol * reference(), options_.atol); }
+  double target_of_all() const { return std::max(options_.rtol * reference(), options_.atol); }
+  double target() const { return std::min(target_of_all(), fields_.target()); }
+  bool is_small() const { return !has_lift_ && residual_.norm <= target_of_all(); }
 
   /// Evaluates R at a state. Values that are not finite stay in trial_residual_, for messages.
   void evaluate(const Vector& u, Residual& to) {
@@ -489,6 +538,7 @@ private:
   VectorOps ops_;
   DirectionFinder directions_;
   BoundaryValues boundary_; ///< those of the load step
+  FieldTargets fields_;
   bool has_lift_ = false;
   bool has_finite_trial_ = false;      ///< R is finite at a state that the present search has tried
   double factor_ = 0, first_norm_ = 0; ///< load factor; largest norm of the residual at the start of a load step

@@ -22,6 +22,8 @@ public:
   virtual std::int64_t size() const = 0;
   /// Says where the fields of u begin, ascending, from 0 on: each may have a unit of its own.
   virtual std::vector<std::int64_t> field_offsets() const { return {0}; }
+  /// The fields, whose residuals are judged one by one with the tangent, or null where there is one.
+  virtual std::shared_ptr<const FieldBalance> fields() const { return nullptr; }
   /// Constrained entries of u, ascending, with the values that they have in the end.
   virtual const space::Constraints& constraints() const = 0;
   /// Sets the share of the loads in R from now on, between 0 and 1; problems without loads of their own ignore it.

@@ -160,8 +160,9 @@ private:
     const auto& mesh = space_.mesh();
     const auto found = mesh::locate(mesh, condition_.point);
     if (!found)
-      throw base::InputError(fmt::format("the point {} is not in the mesh, which lies in {}",
-                                         mesh::describe_point(condition_.point), describe_extent(mesh)));
+      throw base::InputError(fmt::format("the point {} is not in the mesh, which lies in {}; {}",
+                                         mesh::describe_point(condition_.point), describe_extent(mesh),
+                                         mesh::describe_nearest_node(mesh, condition_.point)));
     const auto group = static_cast<std::size_t>(found->group), cell = static_cast<std::size_t>(found->cell);
     PointWeights result{on_.pieces_.of_cell[group][cell], {}};
     if (result.piece < 0)

@@ -13,6 +13,7 @@
 #include <rafter/base/text.hpp>
 #include <rafter/operator/precision.hpp>
 #include <rafter/solve/algebraic_multigrid.hpp>
+#include <rafter/solve/field_balance.hpp>
 #include <rafter/solve/solver.hpp>
 
 namespace rafter::solvers {
@@ -284,7 +285,6 @@ void warn_if_indefinite(const Preconditioner& M, const SolverOptions& options) {
 
 Result solve(const LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
              const SolverOptions& options) {
-  const Method& method = find_method(options.method);
   const bool is_preconditioned = options.control.norm == Norm::preconditioned;
   const auto& reference = options.control.reference;
   const auto share_of_reference = [&](const Norms& first) {
@@ -295,7 +295,7 @@ Result solve(const LinearOperator& A, const Vector& b, Vector& x, const Precondi
   auto own = options;
   if (options.multigrid.has_full_start)
     before_start = start_from_preconditioner(A, b, x, M, share_of_reference, own.control);
-  Result result = method.run(A, b, x, M, own);
+  Result result = run_for_each_field(A, b, x, M, own);
   // What the method has found is not computed again: a cycle of multigrid costs ten applications of A. A method that
   // has not begun has left x as it was.
   const Norms first = before_start         ? *before_start

@@ -8,6 +8,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/mesh/describe.hpp>
 #include <rafter/mesh/distribution.hpp>
+#include <rafter/solve/field_balance.hpp>
 
 namespace rafter::solvers {
 
@@ -40,6 +41,10 @@ std::vector<std::int64_t> ResidualProblem::field_offsets() const {
   const auto& system = tangent_->system();
   for (std::size_t f = 0; f < system.spaces.size(); ++f) result.push_back(system.offset(f));
   return result;
+}
+
+std::shared_ptr<const FieldBalance> ResidualProblem::fields() const {
+  return state_.size() < 2 ? nullptr : std::make_shared<const FieldBalance>(*tangent_, state_);
 }
 
 template <class Target> void ResidualProblem::set_factor(Target& target, const form::LoweredForm& form, double factor) {

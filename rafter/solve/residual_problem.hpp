@@ -28,6 +28,7 @@ public:
   std::shared_ptr<device::Device> device() const override { return tangent_->device(); }
   std::int64_t size() const override { return tangent_->size(); }
   std::vector<std::int64_t> field_offsets() const override;
+  std::shared_ptr<const FieldBalance> fields() const override;
   const space::Constraints& constraints() const override { return tangent_->constraints(); }
   void set_load_factor(double factor) override;
   /// Gives the residual form this state without evaluating it.

@@ -21,6 +21,8 @@
 /// line in registry.cpp. (The namespace is `solvers` because users call `rafter::solve`.)
 namespace rafter::solvers {
 
+class FieldBalance;
+
 /// Chooses a method and a preconditioner, with their parameters.
 struct SolverOptions {
   std::string method = "cg";
@@ -37,6 +39,8 @@ struct SolverOptions {
   /// Fields of the operator, each with its own preconditioner, which the preconditioner block needs. Parameters of
   /// these are those of the options.
   std::vector<FieldBlock> blocks;
+  /// Fields of the operator whose residuals are judged one by one, too (field_balance.hpp); null: all together alone.
+  std::shared_ptr<const FieldBalance> fields;
   /// For cg and chebyshev, updates and products of vectors are fused into the application of the operator; false: one
   /// operation after the other. The iterates are the same up to rounding.
   bool is_fused = true;

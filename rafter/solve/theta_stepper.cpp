@@ -9,6 +9,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/form/time_derivative.hpp>
 #include <rafter/mesh/distribution.hpp>
+#include <rafter/solve/field_balance.hpp>
 #include <rafter/solve/force_norm.hpp>
 #include <rafter/solve/vector_ops.hpp>
 
@@ -56,6 +57,7 @@ ThetaStepper::ThetaStepper(form::ThetaForms forms, std::vector<std::string> name
                            TimeSolverOptions options)
     : forms_(std::move(forms)), names_(std::move(names)), tangent_(std::move(tangent)), options_(std::move(options)) {
   mesh::require_whole(*tangent_->system().mesh, "steps in time");
+  options_.solver.fields = std::make_shared<const FieldBalance>(*tangent_, names_);
   if (forms_.is_linear)
     load_ = std::make_unique<op::LinearForm>(std::move(load));
   else
@@ -212,7 +214,7 @@ TimeStepResult ThetaStepper::solve_linear(Vector& u) {
     result.message = error.what();
     return result;
   }
-  const auto solved = find_method(options.method).run(A, b, u, *M, options);
+  const auto solved = run_for_each_field(A, b, u, *M, options);
   null_space_.constrain(u);
   result.status = solved.status;
   result.failure = solved.failure;

@@ -115,7 +115,8 @@ TEST(ReadErrors, GmshNodes) {
   expect_error(replaced(gmsh(square), "4 0 1 0", "3 0 1 0"), {"node 3 is given twice"});
   expect_error(replaced(gmsh(square), "4 0 1 0", "4 0 nan 0"), {":9:", "not a finite number"});
   expect_error(replaced(gmsh(square), "4 0 1 0", "4 0 1,5 0"), {":9:", "found '1,5'"});
-  expect_error(replaced(gmsh(square), "3 1 1 0", "3 1 1 0.5"), {"surface meshes are not supported", "(1, 1, 0.5)"});
+  expect_error(replaced(gmsh(square), "3 1 1 0", "3 1 1 0.5"),
+               {"surface meshes are not supported", "(1, 1, 0.5)", "of a volume", "only if a physical group has them"});
 }
 
 TEST(ReadErrors, GmshElements) {
