@@ -22,7 +22,9 @@ std::set<std::int32_t> tags_in_use(const Mesh& mesh, int dim) {
     tags = mesh.cell_tags();
   } else if (dim == mesh.tdim - 1) {
     if (mesh.distribution != nullptr) tags = mesh.distribution->facet_tags;
-    for (const auto& facet : mesh.tagged_facets) tags.insert(facet.tag);
+    std::int32_t last = 0;
+    for (const auto& facet : mesh.tagged_facets)
+      if (facet.tag != last) tags.insert(last = facet.tag);
     tags.erase(0);
   }
   return tags;
@@ -66,8 +68,7 @@ std::string_view entity_word(const Mesh& mesh, int dim) { return dim == mesh.tdi
   message += numbers.empty() ? fmt::format("; the mesh has no tagged {}", word)
                              : fmt::format("; the mesh has tags {}", base::join(numbers, ", "));
   if (!names.empty()) message += fmt::format(" and names {}", base::join(names, ", "));
-  if (has_untagged(mesh, dim, tags))
-    message += fmt::format("{} 0 stands for {} without a tag", numbers.empty() ? ";" : ",", word);
+  if (has_untagged(mesh, dim, tags)) message += fmt::format("; 0 stands for {} without a tag", word);
   throw base::InputError(message);
 }
 

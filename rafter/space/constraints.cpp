@@ -3,9 +3,9 @@
 #include <numeric>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <rafter/base/error.hpp>
-#include <rafter/base/text.hpp>
 #include <rafter/space/function_space.hpp>
 #include <rafter/space/point_evaluation.hpp>
 
@@ -19,16 +19,13 @@ void require_tags(const FunctionSpace& space, const DirichletCondition& conditio
                                        space.mesh().source,
                                        surface.periodic_tags.empty() ? "" : ", all its outer facets are periodic"));
   space.mesh().require_boundary(condition.tags);
-  const auto text = [&mesh = space.mesh()](std::int32_t tag) { return mesh.physical_groups.text(mesh.tdim - 1, tag); };
   const auto& present = surface.boundary_tags;
-  std::vector<std::string> texts;
-  for (const auto tag : present) texts.push_back(text(tag));
   for (const std::int32_t tag : condition.tags)
     if (!present.contains(tag))
       throw base::InputError(
           fmt::format("Dirichlet condition on field '{}': no boundary facet of '{}' has tag {}; tags "
                       "there: {}",
-                      space.name, space.mesh().source, text(tag), base::join(texts, ", ")));
+                      space.name, space.mesh().source, tag, fmt::join(present, ", ")));
 }
 
 /// Returns the components that the condition constrains, which must exist.

@@ -39,7 +39,8 @@ private:
   std::string bytes_;
 };
 
-/// The file has a tetrahedron of volume 1 with tag 5 and a facet x = 0 with tag 9; its nodes are 10, 20, 30, 40.
+/// The file has a tetrahedron of volume 1 in group 5, in version 4 also in group 6, and a facet x = 0 with tag 9; its
+/// nodes are 10, 20, 30, 40.
 std::string version_2(bool swapped) {
   Bytes b(swapped);
   b.text("$MeshFormat\n2.2 1 8\n").ints({1}).text("\n$EndMeshFormat\n$Nodes\n4\n");
@@ -66,11 +67,11 @@ std::string version_4(bool swapped) {
   return b.text("\n$EndElements\n$Periodic\n").sizes({0}).text("\n$EndPeriodic\n").str();
 }
 
-void expect_the_tetrahedron(const std::string& bytes) {
+void expect_the_tetrahedron(const std::string& bytes, const std::vector<std::int32_t>& groups) {
   const auto mesh = mesh::read_gmsh("t.msh", bytes);
   ASSERT_EQ(mesh.num_cells(), 1);
   EXPECT_EQ(mesh.groups[0].shape, element::Shape::tetrahedron);
-  EXPECT_EQ(mesh.groups[0].tags, std::vector{5});
+  EXPECT_EQ(mesh.physical_groups.groups_of(3, mesh.groups[0].tags[0]), groups);
   EXPECT_NEAR(mesh::check_validity(mesh).volume, 1, 1e-14);
   const auto& topology = mesh.topology();
   ASSERT_EQ(topology.exterior_facets.size(), 4U);
@@ -83,13 +84,13 @@ void expect_the_tetrahedron(const std::string& bytes) {
 }
 
 TEST(ReadGmshBinary, Version2InBothByteOrders) {
-  expect_the_tetrahedron(version_2(false));
-  expect_the_tetrahedron(version_2(true));
+  expect_the_tetrahedron(version_2(false), {5});
+  expect_the_tetrahedron(version_2(true), {5});
 }
 
 TEST(ReadGmshBinary, Version4InBothByteOrders) {
-  expect_the_tetrahedron(version_4(false));
-  expect_the_tetrahedron(version_4(true));
+  expect_the_tetrahedron(version_4(false), {5, 6});
+  expect_the_tetrahedron(version_4(true), {5, 6});
 }
 
 } // namespace
