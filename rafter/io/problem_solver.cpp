@@ -148,6 +148,9 @@ void warn_of_keys_that_direct_solves_leave(const Problem& problem, std::string_v
     if (readers_of(name, problem).is_chosen && !readers_of(name, direct).is_chosen)
       warn_unused(problem, key.path, fmt::format("the method is \"direct\", chosen because {}", cause));
   }
+  if (problem.solver.control.norm != solvers::Norm::residual)
+    warn_unused(problem, "solver.norm",
+                fmt::format("the method is \"direct\", chosen because {}, and judges the residual", cause));
 }
 
 namespace {

@@ -89,6 +89,28 @@ Names with_names_behind(Names names, std::span<const NamedText> texts) {
   return names;
 }
 
+/// Says whether a later condition holds wherever a condition does, as far as the file tells: what one tag has another
+/// one may have, too, and facets inside the domain have tags without being part of the whole boundary.
+bool is_overridden(const Problem& problem, std::size_t number) {
+  const auto& condition = problem.dirichlet[number];
+  const auto& field = problem.fields[condition.field];
+  std::vector<int> components = condition.components;
+  for (int c = 0; condition.components.empty() && c < field.num_components(); ++c) components.push_back(c);
+  const auto is_held_later = [&](const std::string& tag, int component) { // "": on the whole boundary
+    return std::any_of(problem.dirichlet.begin() + static_cast<std::ptrdiff_t>(number) + 1, problem.dirichlet.end(),
+                       [&](const Dirichlet& other) {
+                         const bool has_component =
+                             other.components.empty() || std::ranges::count(other.components, component) > 0;
+                         const bool has_tag = tag.empty() ? other.is_all : std::ranges::count(other.tags.tags, tag) > 0;
+                         return other.field == condition.field && has_component && has_tag;
+                       });
+  };
+  const std::vector<std::string> tags = condition.is_all ? std::vector<std::string>{""} : condition.tags.tags;
+  return std::ranges::all_of(tags, [&](const auto& tag) {
+    return std::ranges::all_of(components, [&](int component) { return is_held_later(tag, component); });
+  });
+}
+
 bool has_boundary_values(const Problem& problem) {
   return std::ranges::any_of(problem.dirichlet, [](const Dirichlet& condition) {
     return std::ranges::any_of(condition.values, [](const Expression& value) { return value.number != 0.0; });
@@ -131,6 +153,9 @@ void warn_of_unused_keys(const Value& root, const Problem& problem) {
   if (problem.time && !problem.time->restart.empty())
     for (const auto& field : problem.fields)
       warn_unused(problem, fmt::format("fields.{}.initial", field.name), "time.restart gives the first state");
+  for (std::size_t i = 0; i < problem.dirichlet.size(); ++i)
+    if (is_overridden(problem, i))
+      warn_unused(problem, fmt::format("dirichlet[{}].value", i), "later conditions hold wherever this one does");
   if (!problem.mesh.box)
     warn_unused(problem, "solver.multigrid.semicoarsening", "it is for mesh.box; the mesh is a file");
   const auto names =

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/hash.hpp>
+#include <rafter/base/input_file.hpp>
 #include <rafter/base/log.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/device/host/cache_directory.hpp>
@@ -192,6 +193,7 @@ bool Store::exists() const {
 template <class Action> void Store::with_database(bool makes_file, const Action& action) const {
   const std::scoped_lock lock(mutex_);
   for (bool is_first = true;; is_first = false) {
+    if (const auto kind = base::irregular_kind(file_.string()); !kind.empty()) set_aside(file_, "it is " + kind);
     if (!makes_file && !exists()) return;
     try {
       Database database(file_, makes_file, patience_);

@@ -79,6 +79,26 @@ TEST(UnusedKeys, OfLoadStepsAreToldWhereNothingIsScaled) {
   EXPECT_EQ(with({"newton.load_steps=1"}), "");
 }
 
+TEST(UnusedKeys, OfConditionsAreToldWhereLaterOnesHoldEverywhere) {
+  const auto conditions = [](const std::string& list) {
+    return told({"fields.u.components=2", "dirichlet=[" + list + "]"});
+  };
+  const std::string first = R"({tags=["xmin","xmax"],value=[0,1]})";
+  const std::string expected = "key dirichlet[0].value is not used: later conditions hold wherever this one does";
+  EXPECT_NE(conditions(first + R"(,{tags=["xmax","ymin","xmin"],value=[2,3]})").find(expected), std::string::npos);
+  EXPECT_NE(conditions(first + R"(,{tags="xmin",value=[2,3]},{tags="xmax",value=[2,3]})").find(expected),
+            std::string::npos);
+  EXPECT_NE(
+      conditions(first +
+                 R"(,{tags=["xmin","xmax"],components=[1],value=[2]},{tags=["xmin","xmax"],components=[0],value=[2]})")
+          .find(expected),
+      std::string::npos);
+  EXPECT_NE(conditions(R"({tags="all",value=[0,1]},{tags="all",value=[2,3]})").find(expected), std::string::npos);
+  EXPECT_EQ(conditions(first + R"(,{tags=["xmin"],value=[2,3]})"), "");
+  EXPECT_EQ(conditions(first + R"(,{tags=["xmin","xmax"],components=[1],value=[2]})"), "");
+  EXPECT_EQ(conditions(R"({tags="all",value=[0,1]},{tags=["xmin","xmax","ymin","ymax"],value=[2,3]})"), "");
+}
+
 TEST(UnusedKeys, OfSemicoarseningAreToldForMeshesFromFiles) {
   const std::vector<std::string> keys{"solver.preconditioner='multigrid'", "solver.multigrid.semicoarsening=false"};
   EXPECT_EQ(told(keys), "");
@@ -148,14 +168,17 @@ TEST(UnusedKeys, HaveTheirPlaceInTheFile) {
 }
 
 TEST(UnusedKeys, OfMethodsAreToldWhereDirectSolvesTakeTheirPlace) {
-  const auto [problem, before] = read(small_problem, {"solver.preconditioner='chebyshev'", "solver.fused=false",
-                                                      "solver.chebyshev.degree=3", "solver.rtol=1e-9"});
+  const auto [problem, before] =
+      read(small_problem, {"solver.preconditioner='chebyshev'", "solver.fused=false", "solver.chebyshev.degree=3",
+                           "solver.rtol=1e-9", "solver.norm='preconditioned'"});
   EXPECT_TRUE(before.empty()) << before[0];
   const Warnings warnings;
   io::warn_of_keys_that_direct_solves_leave(problem, "it is small");
   std::vector<std::string> expected;
   for (const std::string key : {"preconditioner", "fused", "chebyshev"})
     expected.push_back("key solver." + key + " is not used: the method is \"direct\", chosen because it is small");
+  expected.emplace_back(
+      "key solver.norm is not used: the method is \"direct\", chosen because it is small, and judges the residual");
   ASSERT_EQ(warnings.texts.size(), expected.size()) << base::join(warnings.texts, "\n");
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_TRUE(warnings.texts[i].ends_with(expected[i]));
 }

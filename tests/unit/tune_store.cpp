@@ -5,6 +5,7 @@
 #include <fstream>
 #include <limits>
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -181,13 +182,14 @@ TEST_F(StoreTest, ALockedFileIsLeftAlone) {
   EXPECT_FALSE(fs::exists(damaged()));
 }
 
-TEST_F(StoreTest, AFolderInItsPlaceIsNoFault) {
+TEST_F(StoreTest, AFolderInItsPlaceIsSetAside) {
   fs::create_directory(file());
-  const Warnings warnings;
-  Store store(file());
-  EXPECT_TRUE(store.find("kernel").empty());
-  EXPECT_FALSE(store.remember("kernel", two));
-  EXPECT_EQ(warnings.texts.size(), 2U); // one warning for reading, and one for writing
+  expect_set_aside_and_rebuilt("it is a directory");
+}
+
+TEST_F(StoreTest, APipeInItsPlaceIsSetAside) {
+  ASSERT_EQ(mkfifo(file().c_str(), 0600), 0);
+  expect_set_aside_and_rebuilt("it is a pipe (FIFO)");
 }
 
 TEST_F(StoreTest, ThreadsAndProcessesWriteAtTheSameTime) {
