@@ -533,8 +533,8 @@ struct TimeResult {
 };
 
 /// Solves F(dt(u), u, t; v) = 0 for all test functions v in time by a theta scheme (form::ThetaForms). Every field that
-/// is solved for is in `unknowns`; those without dt() in F are implicit. Throws InputError for forms that do not fit;
-/// steps that fail end the run, with the reason in the result.
+/// is solved for is in `unknowns`; those without dt() in F get the order of the others, and need a theta above 0.
+/// Throws InputError for forms that do not fit; steps that fail end the run, with the reason in the result.
 ///
 ///     auto u = field(V.ptr(), "u"), t = parameter("t");
 ///     auto F = (dt(u) * v + inner(grad(u), grad(v)) - sin(t) * v) * dx;
@@ -544,7 +544,8 @@ inline TimeResult solve_in_time(const Form& F, const std::vector<Expr>& unknowns
   auto [system, names] = system_of_unknowns(unknowns, "solve_in_time");
   std::vector<std::string> known;
   for (const auto& given : options.data) known.push_back(given.first);
-  auto forms = form::make_theta_forms(F, unknowns, known);
+  auto forms = form::make_theta_forms(F, unknowns, known, options.theta);
+  form::require_theta(forms, options.theta);
   const auto device = op::device_of(options.discretisation, *system.discretisation);
   const auto kernels = op::kernel_options(options.discretisation, device);
   const std::vector built{op::build_form(forms.tangent, system, op::Purpose::action, kernels),
@@ -567,7 +568,7 @@ inline TimeResult solve_in_time(const Form& F, const std::vector<Expr>& unknowns
   if (options.multigrid) {
     stepper.bind(grid.step(1), u); // boundary values of the operator need the time
     stepper.use_hierarchy(make_hierarchy(*tangent, *options.multigrid, {}, [&](const auto& spaces) {
-      return form::theta_tangent_on(F, unknowns, known, spaces);
+      return form::theta_tangent_on(F, unknowns, known, options.theta, spaces);
     }));
   }
   TimeResult result{tangent->make_vector(), options.start, {}};

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
 #include <rafter/form/time_derivative.hpp>
 
 #include "problem_forms.hpp"
@@ -73,12 +74,23 @@ std::vector<std::string> ProblemForms::known_fields() const {
 
 form::ThetaForms ProblemForms::theta_forms() const {
   const auto form = residual_in_time();
-  return located(problem_.forms.main(), problem_.forms.main_key(),
-                 [&] { return form::make_theta_forms(form, fields(), known_fields()); });
+  const auto& time = *problem_.time;
+  auto forms = located(problem_.forms.main(), problem_.forms.main_key(),
+                       [&] { return form::make_theta_forms(form, fields(), known_fields(), time.theta); });
+  try {
+    form::require_theta(forms, time.theta);
+  } catch (const base::InputError& error) {
+    std::vector<std::string> names;
+    for (std::size_t f = 0; f < spaces_.size(); ++f)
+      if (forms.roles[f] != form::FieldRole::differential) names.push_back(spaces_[f]->name);
+    refuse(time.theta_location, "time.theta",
+           fmt::format("{}; {} holds no dt() of {}", error.what(), problem_.forms.main_key(), base::join(names, ", ")));
+  }
+  return forms;
 }
 
 form::LoweredForm ProblemForms::theta_tangent(const std::vector<form::SpacePair>& spaces) const {
-  return form::theta_tangent_on(residual_in_time(), fields(), known_fields(), spaces);
+  return form::theta_tangent_on(residual_in_time(), fields(), known_fields(), problem_.time->theta, spaces);
 }
 
 } // namespace rafter::app

@@ -301,45 +301,31 @@ void PreparedProblem::make_residual_problem(const std::shared_ptr<const op::Gene
   residual_problem_->linearise(start);
 }
 
-void PreparedProblem::make_stepper(form::ThetaForms forms, const std::shared_ptr<const op::GeneratedForm>& load) {
-  const auto& time = *problem_.time;
-  solvers::TimeSolverOptions options{.solver = problem_.solver, .newton = problem_.newton};
-  options.solver.near_null_space = near_null_space();
-  options.solver.control.monitor = options.newton.monitor = [](int, double) { return !is_interrupted(); };
-  stepper_ = std::make_unique<solvers::ThetaStepper>(std::move(forms), field_names(problem_), operator_, load,
-                                                     std::move(options));
-  if (stepper_->is_linear())
-    io::warn_unused(problem_, "newton", problem_.forms.main_key() + " is linear in the fields");
-  data_->bind(stepper_->load(), load->form); // the tangent already has them
-  start_ = find_start();
-  stepper_->set_boundary_values = [this](double t) { set_time(t); };
-  const double begin = saved_time_ ? saved_time_->time : time.start;
-  const solvers::TimeStep first{.begin = begin, .end = begin + time.step, .length = time.step, .theta = time.theta};
-  stepper_->bind(first, starting_state());
-}
-
-void PreparedProblem::set_time(double time) const {
-  forms_->set_time(time);
-  if (is_boundary_in_time_) operator_->set_boundary_values(make_conditions());
-}
-
-std::vector<double> PreparedProblem::find_start() const {
+std::vector<double> PreparedProblem::find_start() {
   std::vector<double> state(static_cast<std::size_t>(operator_->size()));
+  if (saved_time_) saved_intermediate_.resize(state.size());
   std::vector<io::SavedField> saved;
   for (std::size_t f = 0; f < problem_.fields.size(); ++f) {
     const auto& field = problem_.fields[f];
     const auto& space = *system_.spaces[f];
     const auto key = "fields." + field.name + ".initial";
-    const auto values = std::span(state).subspan(static_cast<std::size_t>(system_.offset(f)),
-                                                 static_cast<std::size_t>(space.num_local()));
+    const auto entries = [&](std::vector<double>& of) {
+      return std::span(of).subspan(static_cast<std::size_t>(system_.offset(f)),
+                                   static_cast<std::size_t>(space.num_local()));
+    };
+    const auto values = entries(state);
+    const bool has_intermediate =
+        stepper_ && stepper_->has_intermediates() && stepper_->roles()[f] != form::FieldRole::differential;
     if (saved_time_)
-      saved.push_back({field.name, system_.spaces[f], values});
+      saved.push_back({field.name, system_.spaces[f], values,
+                       has_intermediate ? entries(saved_intermediate_) : std::span<double>{}});
     else if (field.initial_source)
       read_result(*field.initial_source, key, space, values);
     else if (!field.initial.empty())
       space::interpolate(space, forms_->qfunction(field.initial, {}, field.num_components(), key), values);
   }
-  if (saved_time_) of_restart(*problem_.time, [&] { return io::read_state(problem_.time->restart, *mesh_, saved); });
+  if (saved_time_)
+    saved_time_ = of_restart(*problem_.time, [&] { return io::read_state(problem_.time->restart, *mesh_, saved); });
   return state;
 }
 

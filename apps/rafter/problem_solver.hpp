@@ -118,7 +118,7 @@ private:
   /// Generates the kernels of the levels of multigrid. A problem that names no preconditioner gets Jacobi where there
   /// are none.
   std::vector<op::GeneratedLevel> generate_levels(const op::KernelOptions& kernels);
-  std::vector<double> find_start() const;
+  std::vector<double> find_start();
   void make_residual_problem(const std::shared_ptr<const op::GeneratedForm>& residual);
   void make_stepper(form::ThetaForms forms, const std::shared_ptr<const op::GeneratedForm>& load);
   void make_operators(const form::LoweredForm& bilinear, const std::optional<form::LoweredForm>& linear, bool solves);
@@ -136,6 +136,8 @@ private:
   std::unique_ptr<solvers::ResidualProblem> residual_problem_;
   std::vector<double> start_; ///< state that Newton's method or the first time step begins with, shape (unknown)
   std::optional<io::SavedTime> saved_time_;
+  std::vector<double>
+      saved_intermediate_; ///< intermediate value of the step that led to the saved state, shape (unknown)
   std::optional<form::ThetaForms> theta_forms_; ///< the stepper takes them over when it is made
   std::unique_ptr<solvers::ThetaStepper> stepper_;
   bool is_boundary_in_time_ = false; ///< whether boundary values depend on the time

@@ -58,7 +58,18 @@ private:
     const bool goes_on = saved.step == time.step;
     grid_ = solvers::TimeGrid(goes_on ? saved.start : saved.time, time.end, time.step, time.theta);
     number_ = goes_on ? saved.number : 0;
+    // An end that differs from the time of the state by rounding alone leaves no step.
+    if (number_ >= grid_->num_steps() || time.end - saved.time <= 1e-9 * time.step)
+      throw base::InputError(
+          fmt::format("{}: time.end: the state of {} is that of t = {:.6g} already, but for rounding; "
+                      "accepted is a time after that, found {}",
+                      time.end_location.text(), time.restart, saved.time, time.end));
     if (goes_on && !problem_.has_solver_method) method_ = saved.method;
+    if (stepper_.has_intermediates() && stepper_.intermediate() == nullptr)
+      prepared_.tell(fmt::format(
+          "restart: {} holds no intermediate values of fields without dt(), so that the step from t = {:.6g} "
+          "is like the first one of a run",
+          time.restart, saved.time));
   }
 
   /// Checks the operator of the first step, and chooses a method that can solve it.
@@ -131,12 +142,44 @@ private:
     const double time = grid_->time(number_);
     prepared_.set_time(time);
     series_->append(time, output_fields(prepared_, state_));
+    written_ = number_;
+  }
+
+  /// Says whether the states before a step that fails are wanted.
+  bool keeps_states() const { return series_ != nullptr && problem_.output.on_failure; }
+
+  /// Makes a step. If that fails, and states are kept, the state stays that before the step, and also if it throws for
+  /// a value that does not exist at its end.
+  void step_to(const solvers::TimeStep& step) {
+    if (!keeps_states()) {
+      last_ = stepper_.advance(step, state_);
+      return;
+    }
+    const solvers::VectorOps ops(state_.device());
+    op::Vector before(prepared_.operator_a().make_vector());
+    ops.copy(state_, before);
+    try {
+      last_ = stepper_.advance(step, state_);
+    } catch (const base::InputError&) {
+      ops.copy(before, state_);
+      write_before_failure();
+      prepared_.tell("written: " + problem_.output.file);
+      throw;
+    }
+    if (!is_converged()) ops.copy(before, state_);
+  }
+
+  /// Completes the output with the last state, from which another run may go on, in front of a step that failed.
+  void write_before_failure() {
+    if (written_ != number_) write_state();
+    save();
+    series_->commit();
   }
 
   void advance() {
     require_not_interrupted();
     const auto step = grid_->step(number_ + 1);
-    at_preconditioner(problem_, [&] { last_ = stepper_.advance(step, state_); });
+    at_preconditioner(problem_, [&] { step_to(step); });
     if (last_.failure == solvers::Failure::stopped) require_not_interrupted();
     iterations_ += last_.iterations;
     removed_ = std::max(removed_, last_.removed);
@@ -167,7 +210,8 @@ private:
   Solution finish() {
     phases_.stop();
     prepared_.set_time(grid_->time(number_));
-    Solution solution = make_solution(prepared_, std::move(state_), last_.status);
+    Solution solution = make_solution(prepared_, prepared_.operator_a().make_vector(), last_.status);
+    solvers::VectorOps(state_.device()).copy(state_, solution.values);
     auto& report = solution.report;
     report.method = stepper_.is_linear() ? choice_.method : "newton with " + choice_.method;
     report.reason = choice_.reason;
@@ -186,26 +230,37 @@ private:
     check_solution(prepared_, phases_, solution);
     phases_.start("output");
     require_not_interrupted();
-    solution.is_written = !problem_.output.file.empty() && (solution.is_converged || problem_.output.on_failure);
-    if (series_ == nullptr) solution.is_written = false;
+    solution.is_written = series_ != nullptr && (solution.is_converged || problem_.output.on_failure);
     if (!solution.is_written) return solution;
-    // The state after a failed step belongs to no time, so that the series ends with the last one before it.
-    if (solution.is_converged) save(solution.values);
-    series_->commit();
+    if (solution.is_converged) {
+      save();
+      series_->commit();
+    } else {
+      write_before_failure();
+      report.message += fmt::format("; {} ends with the state at t = {:.6g}, from which time.restart goes on, with a "
+                                    "shorter time.step if need be",
+                                    problem_.output.file, grid_->time(number_));
+    }
     return solution;
   }
 
-  /// Saves the last state, from which another run may go on.
-  void save(const op::Vector& values) {
-    const bool is_whole = grid_->ends_with_whole_step();
+  /// Saves the state, from which another run may go on.
+  void save() {
+    const bool is_whole = number_ < grid_->num_steps() || grid_->ends_with_whole_step();
     const double time = grid_->time(number_);
-    io::write_state(series_->file(), *prepared_.system().mesh,
-                    {.time = time,
-                     .start = is_whole ? grid_->time(0) : time,
-                     .step = problem_.time->step,
-                     .number = is_whole ? number_ : 0,
-                     .method = choice_.method},
-                    output_fields(prepared_, values));
+    io::SavedTime saved{.time = time,
+                        .start = is_whole ? grid_->time(0) : time,
+                        .step = problem_.time->step,
+                        .number = is_whole ? number_ : 0,
+                        .method = choice_.method};
+    std::vector<io::OutputField> intermediates;
+    if (const auto* intermediate = stepper_.intermediate()) {
+      saved.lag = intermediate->lag;
+      const auto fields = output_fields(prepared_, intermediate->values);
+      for (std::size_t f = 0; f < fields.size(); ++f)
+        if (stepper_.roles()[f] != form::FieldRole::differential) intermediates.push_back(fields[f]);
+    }
+    io::write_state(series_->file(), *prepared_.system().mesh, saved, output_fields(prepared_, state_), intermediates);
   }
 
   const PreparedProblem& prepared_;
@@ -220,6 +275,7 @@ private:
   solvers::TimeStepResult last_; ///< result of the last step, or of the projection of the first state
   std::int64_t number_ = 0;      ///< number of steps done, including those of earlier runs
   std::int64_t first_ = 0;       ///< number of steps done by earlier runs
+  std::int64_t written_ = -1;    ///< number of steps done when a state was written last; -1: none is written
   std::int64_t told_ = 0;        ///< tenths of the run that have been announced
   int iterations_ = 0;
   double removed_ = 0;

@@ -201,9 +201,28 @@ private:
   std::vector<OfMeasure> integrals_;
 };
 
+[[noreturn]] void refuse_stationary() {
+  throw base::InputError("the form holds no derivative in time: a term such as dt(u)*v*dx is expected");
+}
+
+void require_residual(const Form& F) {
+  if (F.rank() != 1)
+    throw base::InputError("a step in time needs a residual form: every term with a test function, and the fields as "
+                           "known functions");
+  if (!has_time_derivative(F)) refuse_stationary();
+}
+
+/// Position of an atom's field in a list, or -1.
+int position(const Atom& atom, const std::vector<int>& fields) {
+  if (atom.kind != AtomKind::field) return -1;
+  const auto found = std::ranges::find(fields, atom.a);
+  return found == fields.end() ? -1 : static_cast<int>(found - fields.begin());
+}
+
 class ThetaBuilder {
 public:
-  ThetaBuilder(const Form& F, const std::vector<Expr>& unknowns, const std::vector<std::string>& constant_fields)
+  ThetaBuilder(const Form& F, const std::vector<Expr>& unknowns, const std::vector<std::string>& constant_fields,
+               double theta)
       : unknowns_(unknowns), constant_fields_(constant_fields) {
     require_residual(F);
     for (const auto& unknown : unknowns_) {
@@ -221,6 +240,8 @@ public:
     for (const auto& integral : F.integrals()) add_summands(integral);
     find_roles();
     if (std::ranges::find(roles_, FieldRole::differential) == roles_.end()) refuse_stationary();
+    const auto has_no_rate = [](FieldRole role) { return role != FieldRole::differential; };
+    if (theta != 1 && std::ranges::any_of(roles_, has_no_rate)) add_intermediates();
   }
 
   ThetaForms build() {
@@ -256,21 +277,11 @@ public:
     result.tangent = tangent.form();
     result.load = load.form();
     result.roles = roles_;
+    result.has_intermediates = has_intermediates();
     return result;
   }
 
 private:
-  static void require_residual(const Form& F) {
-    if (F.rank() != 1)
-      throw base::InputError("a step in time needs a residual form: every term with a test function, and the fields as "
-                             "known functions");
-    if (!has_time_derivative(F)) refuse_stationary();
-  }
-
-  [[noreturn]] static void refuse_stationary() {
-    throw base::InputError("the form holds no derivative in time: a term such as dt(u)*v*dx is expected");
-  }
-
   /// Whether a field is the derivative in time of one that is constant.
   bool is_zero(const std::string& field) const {
     if (!field.starts_with("dt(")) return false;
@@ -283,6 +294,13 @@ private:
   int field_number(const std::shared_ptr<const FieldSpace>& space, const std::string& name) {
     return tables_.field_atom(space, name, 0).a;
   }
+  void add_intermediates() {
+    for (const auto& unknown : unknowns_)
+      intermediate_fields_.push_back(field_number(unknown.node().space, intermediate_name(unknown.node().name)));
+    algebraic_share_ = parameter_atom(algebraic_share_name);
+    multiplier_share_ = parameter_atom(multiplier_share_name);
+  }
+  bool has_intermediates() const { return !intermediate_fields_.empty(); }
   Atom parameter_atom(const char* name) { return tables_.coefficient_atom(parameter(name).node().coefficient, 0); }
 
   void add_summands(const Integral& integral) {
@@ -306,12 +324,6 @@ private:
     }
   }
 
-  /// Position of an atom's field in a list, or -1.
-  static int position(const Atom& atom, const std::vector<int>& fields) {
-    if (atom.kind != AtomKind::field) return -1;
-    const auto found = std::ranges::find(fields, atom.a);
-    return found == fields.end() ? -1 : static_cast<int>(found - fields.begin());
-  }
   bool is_unknown(const Atom& atom) const { return position(atom, new_fields_) >= 0; }
   bool is_rate(const Atom& atom) const { return position(atom, rate_fields_) >= 0; }
   bool has_role(const Atom& atom, FieldRole role) const {
@@ -380,8 +392,8 @@ private:
   NodeId step(const Summand& summand, const TestTerm& term, ScalarGraph& to) const {
     ScalarGraph from = *summand.integral.graph;
     if (!is_differential_test(term.field)) {
-      const NodeId end = at_new(from, term.coefficient, to);
-      return to.mul(to.atom(constraint_weight_), end);
+      const NodeId end = import(from, term.coefficient, to, [](const Atom&) { return NodeId{-1}; });
+      return to.mul(weight_of_equation(term.field, to), end);
     }
     const auto rate = [this](const Atom& atom) { return is_rate(atom); };
     const auto multiplier = [this](const Atom& atom) { return is_multiplier(atom); };
@@ -423,6 +435,31 @@ private:
     return to.add(to.mul(last, end), of_begin);
   }
 
+  /// The factor of an equation without a derivative in time.
+  NodeId weight_of_equation(int test_space, ScalarGraph& to) const {
+    const NodeId weight = to.atom(constraint_weight_);
+    const auto of = std::ranges::find(spaces_, tables_.test_spaces[static_cast<std::size_t>(test_space)]);
+    if (!has_intermediates() || of == spaces_.end()) return weight;
+    const auto role = roles_[static_cast<std::size_t>(of - spaces_.begin())];
+    return role == FieldRole::differential ? weight : to.mul(weight, share_of(role, to));
+  }
+
+  NodeId share_of(FieldRole role, ScalarGraph& to) const {
+    return to.atom(role == FieldRole::multiplier ? multiplier_share_ : algebraic_share_);
+  }
+
+  /// The intermediate value of a field without a derivative in time, -1 for other atoms, which stay as they are.
+  NodeId intermediate(const Atom& atom, ScalarGraph& to) const {
+    const int unknown = position(atom, new_fields_);
+    if (unknown < 0 || !has_intermediates()) return -1;
+    const auto i = static_cast<std::size_t>(unknown);
+    if (roles_[i] == FieldRole::differential) return -1;
+    const NodeId share = share_of(roles_[i], to), others = to.sub(to.constant(1), share);
+    const NodeId end = to.mul(share, to.atom(atom));
+    const NodeId before = to.mul(others, to.atom({atom.kind, intermediate_fields_[i], atom.b, atom.c}));
+    return to.add(end, before);
+  }
+
   NodeId increment(const Atom& atom, int unknown, ScalarGraph& to) const {
     const auto i = static_cast<std::size_t>(unknown);
     const NodeId old = to.atom({atom.kind, old_fields_[i], atom.b, atom.c});
@@ -433,14 +470,14 @@ private:
   NodeId at_new(const ScalarGraph& from, NodeId root, ScalarGraph& to) const {
     return import(from, root, to, [&](const Atom& atom) {
       const int rate = position(atom, rate_fields_);
-      return rate >= 0 ? increment(atom, rate, to) : NodeId{-1};
+      return rate >= 0 ? increment(atom, rate, to) : intermediate(atom, to);
     });
   }
   NodeId at_old(const ScalarGraph& from, NodeId root, ScalarGraph& to) const {
     return import(from, root, to, [&](const Atom& atom) {
       if (const int rate = position(atom, rate_fields_); rate >= 0) return increment(atom, rate, to);
       if (is_time(atom)) return to.atom(old_time_);
-      if (!has_role(atom, FieldRole::differential)) return NodeId{-1};
+      if (!has_role(atom, FieldRole::differential)) return intermediate(atom, to);
       const auto i = static_cast<std::size_t>(position(atom, new_fields_));
       return to.atom({atom.kind, old_fields_[i], atom.b, atom.c});
     });
@@ -471,7 +508,8 @@ private:
   AtomTables tables_;
   std::vector<Summand> summands_;
   std::vector<int> new_fields_, rate_fields_, old_fields_; ///< numbers in the tables, shape (unknown)
-  Atom old_time_, theta_, new_weight_, old_weight_, constraint_weight_;
+  std::vector<int> intermediate_fields_;                   ///< likewise; empty: there are no intermediate values
+  Atom old_time_, theta_, new_weight_, old_weight_, constraint_weight_, algebraic_share_, multiplier_share_;
   std::vector<FieldRole> roles_;         ///< shape (unknown)
   std::vector<bool> differential_tests_; ///< whether a term of a test function has a derivative in time
 };
@@ -479,6 +517,7 @@ private:
 } // namespace
 
 std::string old_field_name(const std::string& field) { return "old(" + field + ")"; }
+std::string intermediate_name(const std::string& field) { return "intermediate(" + field + ")"; }
 
 bool is_linear(const Form& form, const std::vector<Expr>& fields) {
   auto lowered = lower(form);
@@ -497,18 +536,31 @@ bool is_linear(const Form& form, const std::vector<Expr>& fields) {
 }
 
 ThetaForms make_theta_forms(const Form& F, const std::vector<Expr>& unknowns,
-                            const std::vector<std::string>& constant_fields) {
-  return ThetaBuilder(F, unknowns, constant_fields).build();
+                            const std::vector<std::string>& constant_fields, double theta) {
+  return ThetaBuilder(F, unknowns, constant_fields, theta).build();
+}
+
+void require_theta(const ThetaForms& forms, double theta) {
+  const auto is_differential = [](FieldRole role) { return role == FieldRole::differential; };
+  if (theta == 1 || std::ranges::all_of(forms.roles, is_differential)) return;
+  if (theta == 0)
+    throw base::InputError("a step with theta = 0 takes every field at its beginning, and so it does not determine the "
+                           "fields without a derivative in time; accepted with such fields is a theta above 0");
+  if (!forms.has_intermediates)
+    throw base::InputError(fmt::format("theta = {}: the forms are made for theta = 1, with fields without a derivative "
+                                       "in time at the end of each step",
+                                       theta));
 }
 
 LoweredForm theta_tangent_on(const Form& F, const std::vector<Expr>& unknowns,
-                             const std::vector<std::string>& constant_fields, const std::vector<SpacePair>& spaces) {
+                             const std::vector<std::string>& constant_fields, double theta,
+                             const std::vector<SpacePair>& spaces) {
   auto there = unknowns;
   for (auto& unknown : there) {
     const auto found = std::ranges::find(spaces, unknown.node().space, &SpacePair::first);
     if (found != spaces.end()) unknown = field(found->second, unknown.node().name);
   }
-  return make_theta_forms(on(F, spaces), there, constant_fields).tangent;
+  return make_theta_forms(on(F, spaces), there, constant_fields, theta).tangent;
 }
 
 } // namespace rafter::form

@@ -157,7 +157,7 @@ struct Time {
   /// If not empty, this run continues the one that has written this output, in place of `start`.
   std::string restart;
   Location location;
-  Location end_location, restart_location;
+  Location end_location, theta_location, restart_location; ///< those of absent keys are `location`
 };
 
 struct Functional {

@@ -49,9 +49,11 @@ double read_theta(const TableReader& table) {
 void read_time(const TableReader& table, Problem& problem) {
   table.accept_only(std::vector<std::string>{"start", "end", "step", "theta", "restart"});
   refuse_time_name(problem);
-  Time time{.location = table.value().location, .end_location = {}, .restart_location = {}};
+  const auto& own = table.value().location;
+  Time time{.location = own, .end_location = own, .theta_location = own, .restart_location = own};
   time.step = read_step(table);
   time.theta = read_theta(table);
+  if (const Value* theta = table.find("theta")) time.theta_location = theta->location;
   const Value& end = table.require("end", "the last time, a number");
   time.end = read_number(end, "time.end");
   time.end_location = end.location;
@@ -60,6 +62,10 @@ void read_time(const TableReader& table, Problem& problem) {
     if (const Value* start = table.find("start"))
       refuse(start->location, "time.start", "stands beside time.restart, whose file tells the time to go on from");
     time.restart = read_string(*restart, "time.restart");
+    if (time.restart.empty())
+      refuse_value(*restart, "time.restart",
+                   "the name of an output of a run with [time]; without the key a run begins "
+                   "at time.start");
     time.restart_location = restart->location;
   } else if (!(time.end > time.start))
     refuse_value(end, "time.end", fmt::format("a time after time.start = {}", time.start));

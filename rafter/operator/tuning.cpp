@@ -122,9 +122,11 @@ MatrixForecast measured(const std::shared_ptr<GeneratedForm>& kernels, MatrixFor
   auto with_matrix = std::make_shared<GeneratedForm>(*kernels);
   with_matrix->matrix = build_matrix(kernels->form, kernels->system, kernels->options);
   compile(std::array{kernels, with_matrix});
-  const FormKernels run_kernels(kernels);
-  const AssembledMatrix matrix(with_matrix->matrix);
   const auto& device = kernels->options.device;
+  const auto data = std::make_shared<FormData>(kernels->form, device);
+  data->set_missing();
+  const FormKernels run_kernels(kernels, data);
+  const AssembledMatrix matrix(with_matrix->matrix, data);
   Vector x(device, static_cast<std::size_t>(kernels->system.size())), y(device, x.size());
   fill(x);
   std::ranges::fill(y.host_overwrite(), 0.0);

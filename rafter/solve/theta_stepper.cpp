@@ -111,23 +111,48 @@ void ThetaStepper::set_data(const std::string& name, const Vector& values) {
 }
 
 void ThetaStepper::set_state(const Vector& u) {
-  const auto& system = tangent_->system();
-  op::check_size(system, u, "the state");
+  op::check_size(tangent_->system(), u, "the state");
   for (std::size_t f = 0; f < names_.size(); ++f) {
-    const auto name = form::old_field_name(names_[f]);
-    const bool is_of_load = has_field(forms_.load, name), is_of_tangent = has_field(forms_.tangent, name);
-    if (!is_of_load && !is_of_tangent) continue;
-    if (is_of_tangent) tangent_->set(name, u, system.entries(f));
-    is_stale_ = is_stale_ || is_of_tangent;
-    if (is_of_load) load().set(name, u, system.entries(f));
+    set_field(form::old_field_name(names_[f]), u, f);
+    set_field(form::intermediate_name(names_[f]), intermediate_ ? intermediate_->values : u, f);
   }
 }
 
-ThetaStepper::Weights ThetaStepper::weights_of(const TimeStep& step) {
+void ThetaStepper::set_field(const std::string& name, const Vector& values, std::size_t field) {
+  const auto range = tangent_->system().entries(field);
+  if (has_field(forms_.tangent, name)) {
+    tangent_->set(name, values, range);
+    is_stale_ = true;
+  }
+  if (has_field(forms_.load, name)) load().set(name, values, range);
+}
+
+ThetaStepper::Weights ThetaStepper::weights_of(const TimeStep& step) const {
+  form::require_theta(forms_, step.theta);
+  // Times are counted from the intermediate value before, so that equal steps have equal shares.
+  const double lag = intermediate_ ? intermediate_->lag : 0, last = step.theta * step.length;
+  const double share = (lag + last) / (lag + step.length);
   return {.first = (1 - step.theta) * step.length,
-          .last = step.theta * step.length,
+          .last = last,
           .constraint = step.length,
-          .theta = step.theta};
+          .theta = step.theta,
+          .algebraic_share = share,
+          .multiplier_share = intermediate_ ? share : 1};
+}
+
+/// Returns the intermediate value of a step that led to the state `u`. The one before has the lag of the step already.
+IntermediateValues ThetaStepper::intermediate_after(const Weights& weights, const Vector& u,
+                                                    IntermediateValues before) const {
+  const VectorOps ops(u.device());
+  for (std::size_t f = 0; f < names_.size(); ++f) {
+    if (forms_.roles[f] == form::FieldRole::differential) continue;
+    const bool is_multiplier = forms_.roles[f] == form::FieldRole::multiplier;
+    const double share = is_multiplier ? weights.multiplier_share : weights.algebraic_share;
+    const auto range = tangent_->system().entries(f);
+    ops.runner().run("scale", {1 - share}, {{before.values, range}});
+    ops.runner().run("axpy", {share}, {{u, range}, {before.values, range}});
+  }
+  return before;
 }
 
 void ThetaStepper::bind(const Weights& weights, double begin, double end, const Vector& u) {
@@ -135,6 +160,8 @@ void ThetaStepper::bind(const Weights& weights, double begin, double end, const 
   set(form::new_weight_name, weights.last);
   set(form::constraint_weight_name, weights.constraint);
   set(form::theta_name, weights.theta);
+  set(form::algebraic_share_name, weights.algebraic_share);
+  set(form::multiplier_share_name, weights.multiplier_share);
   set(form::old_time_name, begin);
   set(form::time_name, end);
   set_state(u);
@@ -160,11 +187,18 @@ std::string ThetaStepper::describe_non_finite(const TimeStep& step, const Vector
 }
 
 TimeStepResult ThetaStepper::project(double time, Vector& u) {
-  bind({.first = 0, .last = 0, .constraint = 1, .theta = 1}, time, time, u);
+  intermediate_.reset();
+  begins_implicitly_ = false;
+  bind({.first = 0, .last = 0, .constraint = 1, .theta = 1, .algebraic_share = 1, .multiplier_share = 1}, time, time,
+       u);
   Vector start = tangent_->make_vector();
   const VectorOps ops(u.device());
   ops.copy(u, start);
   auto result = solve(time, u);
+  const bool is_given_up = result.failure == Failure::stopped || result.failure == Failure::non_finite;
+  const bool has_algebraic = std::ranges::find(forms_.roles, form::FieldRole::algebraic) != forms_.roles.end();
+  if (result.status != Status::converged && !is_given_up && has_algebraic)
+    return begin_implicitly(time, start, u, result);
   if (result.failure == Failure::singular_operator)
     result.message +=
         "; the projection of the first state needs dt() of a field on all of the mesh and in all components";
@@ -175,9 +209,43 @@ TimeStepResult ThetaStepper::project(double time, Vector& u) {
   return result;
 }
 
-TimeStepResult ThetaStepper::advance(const TimeStep& step, Vector& u) {
-  bind(weights_of(step), step.begin, step.end, u);
-  return solve(step.end, u);
+TimeStepResult ThetaStepper::begin_implicitly(double time, const Vector& start, Vector& u,
+                                              const TimeStepResult& failed) {
+  const VectorOps ops(u.device());
+  ops.copy(start, u);
+  if (set_boundary_values) set_boundary_values(time);
+  Vector load = tangent_->make_vector();
+  ops.fill(0, load);
+  tangent_->apply_boundary_values(load, u);
+  begins_implicitly_ = true;
+  preconditioner_->reset();
+  return {.status = Status::converged,
+          .message = {},
+          .warning = fmt::format("it has the boundary values, but is not made consistent, since the equations without "
+                                 "dt() do not determine their fields there ({}); the first step is one of the implicit "
+                                 "Euler method",
+                                 failed.failure == Failure::none ? "not converged" : name(failed.failure)),
+          .iterations = failed.iterations};
+}
+
+TimeStepResult ThetaStepper::advance(const TimeStep& given, Vector& u) {
+  form::require_theta(forms_, given.theta);
+  auto step = given;
+  if (begins_implicitly_) step.theta = 1;
+  const auto weights = weights_of(step);
+  bind(weights, step.begin, step.end, u);
+  if (!forms_.has_intermediates) {
+    const auto result = solve(step.end, u);
+    begins_implicitly_ = begins_implicitly_ && result.status != Status::converged;
+    return result;
+  }
+  IntermediateValues intermediate{tangent_->make_vector(), (1 - step.theta) * step.length};
+  VectorOps(u.device()).copy(intermediate_ ? intermediate_->values : u, intermediate.values);
+  const auto result = solve(step.end, u);
+  if (result.status != Status::converged) return result;
+  intermediate_ = intermediate_after(weights, u, std::move(intermediate));
+  begins_implicitly_ = false;
+  return result;
 }
 
 TimeStepResult ThetaStepper::solve(double time, Vector& u) {

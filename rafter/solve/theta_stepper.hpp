@@ -61,6 +61,12 @@ struct TimeSolverOptions {
   NewtonOptions newton; ///< for problems that are not linear; its `solver` is not used
 };
 
+/// The intermediate value of the last step (form::ThetaForms), with which the next one begins.
+struct IntermediateValues {
+  Vector values;  ///< of the fields without a derivative in time, in a vector of the system
+  double lag = 0; ///< so long before the end of that step is the time of the intermediate value
+};
+
 /// Makes steps of a theta scheme with the kernels of its forms. There is one operator; lengths of steps, theta and
 /// times are parameters of it, and only those change from step to step.
 class ThetaStepper {
@@ -85,6 +91,14 @@ public:
   void set_data(const std::string& name, const Vector& values);
 
   bool is_linear() const { return forms_.is_linear; }
+  /// Says whether steps have intermediate values, which a run that goes on from a state needs, too.
+  bool has_intermediates() const { return forms_.has_intermediates; }
+  const std::vector<form::FieldRole>& roles() const { return forms_.roles; } ///< shape (field)
+  /// The intermediate value of the step before; null: the next step is a first one, or there are no intermediate
+  /// values.
+  const IntermediateValues* intermediate() const { return intermediate_ ? &*intermediate_ : nullptr; }
+  /// Takes the intermediate value of the step that led to the state from which the next step starts.
+  void set_intermediate(IntermediateValues intermediate) { intermediate_ = std::move(intermediate); }
   const op::Operator& tangent() const { return *tangent_; }
   /// The preconditioner of the last solve; null: there was none.
   const Preconditioner* preconditioner() const { return preconditioner_->get(); }
@@ -96,24 +110,31 @@ public:
   void bind(const TimeStep& step, const Vector& u);
   /// Makes the state `u` consistent at this time: it gets the boundary values and fulfils the equations without a
   /// derivative in time, while its differential fields change as little as possible in the norm of the terms with
-  /// derivatives. Algebraic fields are solved for; multipliers stay as they are.
+  /// derivatives. Algebraic fields are solved for; multipliers stay as they are. The next step is a first one. Where
+  /// the equations do not determine algebraic fields at one time (those of a stabilised pressure do not see constants),
+  /// the state gets the boundary values alone, the result warns, and the first step is one of the implicit Euler
+  /// method, which needs no other state; the order of the scheme stays.
   TimeStepResult project(double time, Vector& u);
   /// Makes one step; `u` holds the state before and after it, and is where the solver starts from. After a step that
-  /// failed, as the result says, `u` is no state of any time. Throws the errors of newton().
+  /// failed, as the result says, `u` is no state of any time, while the intermediate value stays. Throws the errors of
+  /// newton() and of form::require_theta().
   TimeStepResult advance(const TimeStep& step, Vector& u);
   /// Describes the first cell where the residual of a state is not finite; "": it is finite.
   std::string describe_non_finite(const TimeStep& step, const Vector& u);
 
 private:
   /// Factors of the terms of a step: of the state before, of the state after, and of the equations without a derivative
-  /// in time; and the theta of the scheme.
+  /// in time; the theta of the scheme; and the shares of the state after in intermediate values.
   struct Weights {
-    double first, last, constraint, theta;
+    double first, last, constraint, theta, algebraic_share, multiplier_share;
   };
-  static Weights weights_of(const TimeStep& step);
+  Weights weights_of(const TimeStep& step) const;
+  IntermediateValues intermediate_after(const Weights& weights, const Vector& u, IntermediateValues before) const;
   void bind(const Weights& weights, double begin, double end, const Vector& u);
   void set(const std::string& name, double value);
   void set_state(const Vector& u);
+  void set_field(const std::string& name, const Vector& values, std::size_t field);
+  TimeStepResult begin_implicitly(double time, const Vector& start, Vector& u, const TimeStepResult& failed);
   TimeStepResult solve(double time, Vector& u);
   TimeStepResult solve_linear(Vector& u);
   TimeStepResult solve_by_newton(Vector& u);
@@ -125,6 +146,8 @@ private:
   TimeSolverOptions options_;
   std::unique_ptr<op::LinearForm> load_;     ///< for linear problems
   std::unique_ptr<ResidualProblem> problem_; ///< for other problems
+  std::optional<IntermediateValues> intermediate_;
+  bool begins_implicitly_ = false; ///< the first step is one of the implicit Euler method
   ConstrainedNullSpace null_space_;
   std::map<std::string, double> parameters_; ///< present values of the tangent's parameters
   std::shared_ptr<KeptPreconditioner> preconditioner_ = std::make_shared<KeptPreconditioner>();

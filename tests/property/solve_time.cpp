@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tests of time steps: their single operator, the kernels that they compile, and states that are kept in files.
+// Tests of time steps: their single operator, the kernels that they compile, and fields without derivatives in time.
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cmath>
-#include <filesystem>
-#include <unistd.h>
 
-#include <rafter/base/output_file.hpp>
-#include <rafter/io/hdf5_file.hpp>
-#include <rafter/io/saved_state.hpp>
 #include <rafter/rafter.hpp>
 #include <tests/support/planner.hpp>
 
@@ -183,6 +178,168 @@ struct Uniform {
   }
 };
 
+/// Two fields that are the same everywhere: u, and z without a derivative in time.
+struct UniformPair {
+  FunctionSpace V{make_box({.cells = {2}, .shape = "interval"}), {.degree = 1}};
+  FunctionSpace Q{V, {.degree = 1, .name = "z"}};
+  Expr u = field(V.ptr(), "u"), z = field(Q.ptr(), "z"), t = parameter("t");
+  Expr v = arguments(V).second, q = arguments(Q).second;
+  TimeOptions options;
+  explicit UniformPair(double theta, double initial_u = 0, double initial_z = 0) {
+    options.discretisation = test::planned({.threads = 1});
+    options.discretisation.shared_device = op::device_of(options.discretisation);
+    options.solvers.solver.method = "direct";
+    options.theta = theta;
+    const auto system = op::make_system({V.ptr(), Q.ptr()});
+    options.initial.emplace(options.discretisation.shared_device, static_cast<std::size_t>(system.size()));
+    const auto values = options.initial->host_overwrite();
+    std::ranges::fill(values, initial_u);
+    std::ranges::fill(values.subspan(static_cast<std::size_t>(system.offset(1))), initial_z);
+  }
+  /// Values of both fields at all times.
+  std::vector<std::array<double, 2>> solve(const Form& F) {
+    std::vector<std::array<double, 2>> values;
+    const auto system = op::make_system({V.ptr(), Q.ptr()});
+    options.monitor = [&](double, const Vector& state) {
+      values.push_back({state.host_read()[0], state.host_read()[static_cast<std::size_t>(system.offset(1))]});
+    };
+    const auto result = solve_in_time(F, {u, z}, options);
+    EXPECT_TRUE(result.is_converged()) << result.steps.back().message;
+    return values;
+  }
+};
+
+/// The steps of a length up to an end, the last of which may be shorter.
+std::vector<double> lengths(double end, double step) {
+  std::vector<double> result;
+  for (double t = 0; end - t > 1e-9; t += step) result.push_back(std::min(step, end - t));
+  return result;
+}
+
+TEST(TimeSteps, IntermediateValuesLieOnTheLineThroughTheOneBefore) {
+  // u' + 3 z = 0 and z = u: u_t = u_s - 3 h Z, and Z = z_t - (1 - theta) h (z_t - Z_old)/(t - tau_old).
+  for (const double theta : {0.3, 0.5, 0.75, 1.0}) {
+    UniformPair pair(theta, 2);
+    pair.options.end = 1;
+    pair.options.step = 0.3;
+    const auto found = pair.solve((dt(pair.u) * pair.v + 3 * pair.z * pair.v + (pair.z - pair.u) * pair.q) * dx);
+    ASSERT_EQ(found.size(), 5U);
+    double u = 2, intermediate = 2, since = 0; // since the time of the intermediate value
+    EXPECT_NEAR(found[0][1], 2, 1e-13);        // the first one is solved for
+    for (std::size_t n = 1; n < found.size(); ++n) {
+      const double h = lengths(1, 0.3)[n - 1], rest = (1 - theta) * h / (since + h);
+      u = (u - 3 * h * rest * intermediate) / (1 + 3 * h * (1 - rest));
+      intermediate = u - rest * (u - intermediate);
+      since = (1 - theta) * h;
+      EXPECT_NEAR(found[n][0], u, 1e-12) << theta << ' ' << n;
+      EXPECT_NEAR(found[n][1], u, 1e-12) << theta << ' ' << n;
+    }
+  }
+}
+
+TEST(TimeSteps, MultipliersAreExtrapolatedFromTheirIntermediateValues) {
+  // u' + 5 u + z = 0 and u = sin t: the intermediate value follows from u at both ends of the step alone.
+  for (const double theta : {0.5, 0.75, 1.0}) {
+    UniformPair pair(theta, 7, 9);
+    pair.options.end = 1;
+    pair.options.step = 0.3;
+    const auto found =
+        pair.solve((dt(pair.u) * pair.v + (5 * pair.u + pair.z) * pair.v + (pair.u - sin(pair.t)) * pair.q) * dx);
+    ASSERT_EQ(found.size(), 5U);
+    EXPECT_NEAR(found[0][0], 0, 1e-13);
+    EXPECT_NEAR(found[0][1], 9, 1e-13); // as it was given
+    double t = 0, before = 0, since = 0;
+    for (std::size_t n = 1; n < found.size(); ++n) {
+      const double h = lengths(1, 0.3)[n - 1], s = t;
+      t += h;
+      const double intermediate =
+          -(std::sin(t) - std::sin(s)) / h - 5 * (theta * std::sin(t) + (1 - theta) * std::sin(s));
+      const double slope = n == 1 ? 0 : (intermediate - before) / (since + theta * h);
+      EXPECT_NEAR(found[n][0], std::sin(t), 1e-12) << theta << ' ' << n;
+      EXPECT_NEAR(found[n][1], intermediate + slope * (1 - theta) * h, 1e-11) << theta << ' ' << n;
+      before = intermediate;
+      since = (1 - theta) * h;
+    }
+  }
+}
+
+TEST(TimeSteps, DerivativesInTheEquationOfAFieldWithoutOneKeepTheOrder) {
+  // As in Biot's equations without storage: 2 u = z, and u' + k z = cos t + 2 k sin t is tested with q. u = sin t.
+  const auto error = [](double step) {
+    UniformPair pair(0.5);
+    pair.options.end = 1;
+    pair.options.step = step;
+    const auto found = pair.solve(
+        ((2 * pair.u - pair.z) * pair.v + (dt(pair.u) + 3 * pair.z - cos(pair.t) - 6 * sin(pair.t)) * pair.q) * dx);
+    EXPECT_NEAR(found.back()[1], 2 * found.back()[0], 1e-12);
+    return std::abs(found.back()[0] - std::sin(1));
+  };
+  EXPECT_NEAR(std::log2(error(1.0 / 32) / error(1.0 / 64)), 2, 0.1);
+}
+
+TEST(TimeSteps, PressuresDoNotRingAfterAWrongStart) {
+  // u' + 3 u + z = 0 and u - eps z = sin t: with eps near 0 the first z is wrong by the error of u over eps.
+  for (const double eps : {1e-2, 1e-5, 1e-8}) {
+    const auto solve = [eps](double start) {
+      UniformPair pair(0.5, start);
+      pair.options.end = 1;
+      pair.options.step = 1.0 / 32;
+      return pair.solve(
+          (dt(pair.u) * pair.v + (3 * pair.u + pair.z) * pair.v + (pair.u - eps * pair.z - sin(pair.t)) * pair.q) * dx);
+    };
+    // u(0) = eps z(0) = -eps (cos 0 + ...) up to eps squared.
+    const auto right = solve(-eps), wrong = solve(-eps + 1e-3);
+    EXPECT_NEAR(wrong[0][1] - right[0][1], 1e-3 / eps, 1e-6 / eps);
+    for (std::size_t n = eps < 1e-3 ? 4 : 20; n < wrong.size(); ++n)
+      EXPECT_NEAR(wrong[n][1], right[n][1], 1e-4) << eps << ' ' << n;
+  }
+}
+
+TEST(TimeSteps, FieldsWithoutDerivativesNeedAThetaAboveZero) {
+  UniformPair pair(0);
+  const auto& [u, z, v, q] = std::tie(pair.u, pair.z, pair.v, pair.q);
+  for (const Form& F : {Form((dt(u) * v + z * v + (z - u) * q) * dx), Form((dt(u) * v + z * v + u * q) * dx)}) {
+    EXPECT_THROW((void)solve_in_time(F, {u, z}, pair.options), InputError);
+    const auto forms = form::make_theta_forms(F, {u, z}), implicit = form::make_theta_forms(F, {u, z}, {}, 1);
+    EXPECT_THROW(form::require_theta(forms, 0), InputError);
+    EXPECT_NO_THROW(form::require_theta(forms, 0.1));
+    EXPECT_NO_THROW(form::require_theta(forms, 1));
+    EXPECT_THROW(form::require_theta(implicit, 0.5), InputError); // they have no intermediate values
+    EXPECT_NO_THROW(form::require_theta(implicit, 1));
+    EXPECT_TRUE(forms.has_intermediates);
+    EXPECT_FALSE(implicit.has_intermediates);
+  }
+  const Form both = (dt(u) * v + z * v + (dt(z) - u) * q) * dx;
+  EXPECT_NO_THROW(form::require_theta(form::make_theta_forms(both, {u, z}), 0));
+}
+
+TEST(TimeSteps, OnlyFormsWithIntermediateValuesReadThem) {
+  UniformPair pair(0.5);
+  const auto& [u, z, v, q] = std::tie(pair.u, pair.z, pair.v, pair.q);
+  const auto names = [](const form::ThetaForms& forms) {
+    auto result = forms.load.field_names;
+    for (const auto& part : forms.load.parameters) result.push_back(part.coefficient->name);
+    for (const auto& part : forms.tangent.parameters) result.push_back(part.coefficient->name);
+    return result;
+  };
+  const auto has = [&](const form::ThetaForms& forms, const std::string& name) {
+    return std::ranges::count(names(forms), name) > 0;
+  };
+  const Form index_one = (dt(u) * v + z * v + (z - u) * q) * dx, index_two = (dt(u) * v + z * v + u * q) * dx;
+  for (const Form& F : {index_one, index_two}) {
+    const auto implicit = form::make_theta_forms(F, {u, z}, {}, 1), forms = form::make_theta_forms(F, {u, z});
+    EXPECT_FALSE(has(implicit, "intermediate(z)"));
+    EXPECT_FALSE(has(implicit, form::algebraic_share_name) || has(implicit, form::multiplier_share_name));
+    EXPECT_TRUE(has(forms, "intermediate(z)"));
+    EXPECT_FALSE(has(forms, "intermediate(u)"));
+  }
+  EXPECT_TRUE(has(form::make_theta_forms(index_one, {u, z}), form::algebraic_share_name));
+  EXPECT_TRUE(has(form::make_theta_forms(index_two, {u, z}), form::multiplier_share_name));
+  const Form both = (dt(u) * v + z * v + (dt(z) - u) * q) * dx;
+  EXPECT_EQ(form::make_theta_forms(both, {u, z}).tangent.signature,
+            form::make_theta_forms(both, {u, z}, {}, 1).tangent.signature);
+}
+
 TEST(TimeSteps, CoefficientsMayHaveTheNamesOfTheScheme) {
   Uniform uniform(1);
   uniform.options.end = 0.1;
@@ -354,97 +511,6 @@ TEST(TimeSteps, TimesAreThoseOfALongerRun) {
         EXPECT_EQ(grid.step(n).length, longer.step(n).length);
       }
     }
-}
-
-/// Each test has a file with one state in a folder of this process.
-class SavedStates : public testing::Test {
-protected:
-  SavedStates() { std::filesystem::create_directories(folder_); }
-  ~SavedStates() override { std::filesystem::remove_all(folder_); }
-  std::string path() const { return (folder_ / "state.vtkhdf").string(); }
-
-  void write(const FunctionSpace& V, const std::vector<double>& values) const {
-    io::Hdf5Writer file(path());
-    io::write_state(file, V->mesh(), {.time = 0.7, .start = 0.1, .step = 0.2, .number = 3},
-                    std::vector{io::OutputField{"u", V.ptr(), values}});
-    file.commit();
-  }
-  std::string refusal(const FunctionSpace& V, const std::string& name = "u") const {
-    std::vector<double> values(static_cast<std::size_t>(V->num_local()));
-    try {
-      (void)io::read_state(path(), V->mesh(), std::vector{io::SavedField{name, V.ptr(), values}});
-      return "accepted";
-    } catch (const InputError& error) {
-      return error.what();
-    }
-  }
-
-private:
-  std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("rafter-saved-states-" + std::to_string(::getpid()));
-};
-
-TEST_F(SavedStates, AreReadBitByBitWhateverTheOrderOfCells) {
-  const auto mesh = make_box({.cells = {9, 9, 2}, .shape = "mixed"});
-  const auto space = [&](int cells_per_batch) {
-    const auto own = std::make_shared<const Mesh>(mesh);
-    auto batches = mesh::make_cell_batches(*own, {.cells_per_batch = cells_per_batch, .has_orientation_buckets = true});
-    return space::FunctionSpace::make(std::make_shared<const space::Discretisation>(own, std::move(batches)),
-                                      {.degree = 3, .components = 2});
-  };
-  const auto wide = space(16), narrow = space(4);
-  std::vector<double> values(static_cast<std::size_t>(wide->num_local())), read(values.size());
-  const auto f = [](std::span<const double> x, std::span<double> at) {
-    at[0] = std::sin(3 * x[0] + x[1]) / 3;
-    at[1] = std::exp(x[2] - x[0] * x[1]);
-  };
-  space::interpolate(*wide, f, values);
-  {
-    io::Hdf5Writer file(path());
-    io::write_state(file, wide->mesh(), {.time = 0.7, .start = 0.1, .step = 0.2, .number = 3},
-                    std::vector{io::OutputField{"u", wide, values}});
-    file.commit();
-  }
-  const auto time = io::read_state(path(), narrow->mesh(), std::vector{io::SavedField{"u", narrow, read}});
-  EXPECT_EQ(time.time, 0.7);
-  EXPECT_EQ(time.start, 0.1);
-  EXPECT_EQ(time.step, 0.2);
-  EXPECT_EQ(time.number, 3);
-  std::vector<double> expected(values.size());
-  space::interpolate(*narrow, f, expected);
-  EXPECT_NE(values, expected) << "the two orders are the same, so that the test shows nothing";
-  EXPECT_EQ(read, expected);
-}
-
-TEST_F(SavedStates, OfOtherMeshesAndFieldsAreRefused) {
-  const auto box = make_box({.cells = {3, 3}, .shape = "quadrilateral"});
-  const FunctionSpace V(box, {.degree = 2});
-  const std::vector<double> values(static_cast<std::size_t>(V->num_local()), 1.0);
-  write(V, values);
-  EXPECT_EQ(refusal(V), "accepted");
-  EXPECT_NE(refusal(V, "w").find("no field 'w'"), std::string::npos) << refusal(V, "w");
-  auto moved = box;
-  moved.points[0] -= 0.125;
-  const std::vector<std::pair<FunctionSpace, std::string>> others{
-      {FunctionSpace(box, {.degree = 3}), "degree 2 and 1 component"},
-      {FunctionSpace(box, {.degree = 2, .components = 2}), "degree 2 and 2 components"},
-      {FunctionSpace(box.refined(1), {.degree = 2}), "another mesh"},
-      {FunctionSpace(moved, {.degree = 2}), "another mesh"},
-      {FunctionSpace(box.periodic({{.from = {"xmin"}, .to = {"xmax"}}}), {.degree = 2}), "another mesh"}};
-  for (const auto& other : others)
-    EXPECT_NE(refusal(other.first).find(other.second), std::string::npos) << refusal(other.first);
-}
-
-TEST_F(SavedStates, FilesWithoutAStateAreRefused) {
-  const FunctionSpace V(make_box({.cells = {2}, .shape = "interval"}), {.degree = 1});
-  EXPECT_NE(refusal(V).find("no such file"), std::string::npos);
-  base::write_output(path(), "no HDF5");
-  EXPECT_NE(refusal(V).find("no HDF5 file"), std::string::npos);
-  const std::vector<double> values(3, 1.0);
-  io::write_vtkhdf(path(), V->mesh(), std::vector{io::OutputField{"u", V.ptr(), values}});
-  EXPECT_NE(refusal(V).find("no state"), std::string::npos);
-  std::filesystem::resize_file(path(), std::filesystem::file_size(path()) / 2);
-  EXPECT_NE(refusal(V).find(path()), std::string::npos);
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 usage: time_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
 """
 import json
+import math
 import os
 import sys
 import unittest
@@ -65,6 +66,78 @@ value = 0
 [time]
 step = 0.05
 end = 0.2
+"""
+
+
+SPLIT = """[mesh]
+box = { cells = [8] }
+[fields.c]
+degree = 6
+initial = "sin(pi*x[0])"
+[fields.w]
+degree = 6
+[forms]
+F = "(dt(c)*v_c + w.dx(0)*v_c.dx(0) + w*v_w - c*v_w)*dx"
+[[dirichlet]]
+field = "c"
+tags = "all"
+value = 0
+[[dirichlet]]
+field = "w"
+tags = "all"
+value = 0
+[time]
+step = 0.005
+end = 0.2
+theta = 0.5
+[functionals]
+mean = "c*dx"
+violation = "(w - c)**2*dx"
+[output]
+file = "whole.vtkhdf"
+"""
+
+STOKES = """[mesh]
+box = { cells = [4, 4] }
+[fields.u]
+components = 2
+degree = 2
+[fields.p]
+degree = 1
+[forms]
+F = "(inner(dt(u) + grad(u)*u, v_u) + 0.1*inner(grad(u), grad(v_u)) - p*div(v_u) - div(u)*v_p - cos(3*t)*x[1]*v_u[0])*dx"
+[[dirichlet]]
+field = "u"
+tags = ["ymin", "ymax", "xmin"]
+value = [0, 0]
+[time]
+step = 0.1
+end = 0.75
+theta = 0.5
+[functionals]
+energy = "inner(u, u)*dx"
+pressure = "p*dx"
+[output]
+file = "whole.vtkhdf"
+"""
+
+GROWTH = """[mesh]
+box = { cells = [2] }
+[fields.u]
+degree = 1
+initial = 1
+[forms]
+F = "(dt(u) - u*u)*v*dx"
+[time]
+step = 0.2
+end = 0.6
+[functionals]
+mean = "u*dx"
+now = "(t + 0*u)*dx"
+[output]
+file = "growth.vtkhdf"
+on_failure = true
+every = 10
 """
 
 
@@ -190,6 +263,116 @@ file = "whole.vtkhdf"
             count = len(rest["time"]["steps"])
             self.assertEqual(rest["time"]["steps"], whole["time"]["steps"][-count:])
 
+    def test_fluxes_through_a_field_without_derivative_have_order_two(self):
+        """The mean of exp(-pi^2 t) sin(pi x) is 2/pi exp(-pi^2 t)."""
+        exact = 2/math.pi*math.exp(-0.2*math.pi**2)
+        errors = []
+        for step in (0.005, 0.0025):
+            report, _ = self.solve(SPLIT, "--set", f"time.step={step}")
+            errors.append(abs(report["functionals"]["mean"]/exact - 1))
+            self.assertLess(report["functionals"]["violation"], 1e-20)
+        self.assertLess(errors[0], 1.7e-3)
+        self.assertAlmostEqual(math.log2(errors[0]/errors[1]), 2, delta=0.05)
+        report, _ = self.solve(SPLIT, "--set", "time.theta=1")
+        self.assertAlmostEqual(report["functionals"]["mean"]/exact - 1, 4.83e-2, delta=1e-4)
+
+    def test_fields_without_derivatives_go_on_with_the_same_bits(self):
+        """Multipliers and algebraic fields, and last steps that are shorter than the others."""
+        for text, end, step in ((SPLIT, 0.1, 0.005), (SPLIT, 0.105, 0.03), (STOKES, 0.3, 0.1), (STOKES, 0.1, 0.1)):
+            whole, _ = self.solve(text, "--set", f"time.step={step}")
+            self.solve(text, "--set", f"time.end={end}", "--set", "output.file=half.vtkhdf", "--set", f"time.step={step}")
+            rest, result = self.solve(text, "--set", "time.restart=half.vtkhdf", "--set", "output.file=rest.vtkhdf",
+                                      "--set", f"time.step={step}")
+            self.assertNotIn("holds no intermediate values", result.stderr)
+            if end/step == round(end/step):
+                self.assertEqual(rest["functionals"], whole["functionals"])
+                count = len(rest["time"]["steps"])
+                self.assertEqual(rest["time"]["steps"], whole["time"]["steps"][-count:])
+
+    def test_a_shorter_last_step_is_gone_on_from(self):
+        """The intermediate value lies half a step before the end of the last step, whatever the length of the next one is."""
+        text = SPLIT.replace('initial = "sin(pi*x[0])"', "initial = 1").replace("w.dx(0)*v_c.dx(0)", "3*w*v_c")
+        text = text[:text.index("[[dirichlet]]")] + text[text.index("[time]"):]
+        u, intermediate, since = 1.0, 1.0, 0.0
+        for step in (0.3, 0.15, 0.3, 0.3):
+            rest = 0.5*step/(since + step)
+            u = (u - 3*step*rest*intermediate)/(1 + 3*step*(1 - rest))
+            intermediate, since = u - rest*(u - intermediate), 0.5*step
+        self.solve(text, "--set", "time.step=0.3", "--set", "time.end=0.45")
+        report, _ = self.solve(text, "--set", "time.step=0.3", "--set", "time.end=1.05", "--set", "time.restart=whole.vtkhdf",
+                               "--set", "output.file=rest.vtkhdf")
+        self.assertAlmostEqual(report["functionals"]["mean"], u, places=9)
+
+    def test_states_without_intermediate_values_begin_anew(self):
+        """Outputs with theta = 1 hold none, and so do those of versions before intermediate values."""
+        for text, name in ((SPLIT, "mean"), (STOKES, "energy")):
+            end = 0.1 if text == SPLIT else 0.3
+            self.solve(text, "--set", f"time.end={end}", "--set", "output.file=half.vtkhdf", "--set", "time.theta=1")
+            rest, result = self.solve(text, "--set", "time.restart=half.vtkhdf", "--set", "output.file=rest.vtkhdf")
+            self.assertIn("restart: half.vtkhdf holds no intermediate values", result.stderr)
+            _, again = self.solve(text, "--set", "time.restart=half.vtkhdf", "--set", "output.file=rest.vtkhdf",
+                                  "--set", "time.theta=1")
+            self.assertNotIn("holds no intermediate values", again.stderr)
+            self.assertGreater(rest["functionals"][name], 0)
+
+    def test_theta_zero_needs_derivatives_of_all_fields(self):
+        for text, name in ((SPLIT, "w"), (STOKES, "p")):
+            self.refused(text.replace("theta = 0.5", "theta = 0"), "time.theta", f"no dt() of {name}", "above 0")
+        report, _ = self.solve(HEAT.replace("theta = 0.5", "theta = 0"), "--set", "time.step=1e-4", "--set", "time.end=3e-4")
+        self.assertEqual(report["status"], "converged")
+
+    def test_pressures_that_a_stabilisation_does_not_fix_begin_with_an_implicit_step(self):
+        """The stabilised equation of continuity does not see constants, while the traction of the equations does."""
+        text = STOKES.replace("degree = 2", 'degree = 1\ninitial = ["x[0]*x[1]*(1 - x[1])", "0"]').replace("- div(u)*v_p", "- div(u)*v_p - 0.01*inner(grad(p), grad(v_p))")
+        report, result = self.solve(text)
+        self.assertIn("not made consistent", report["warning"])
+        self.assertIn("implicit Euler", report["warning"])
+        first, _ = self.solve(text, "--set", "time.end=0.1")
+        implicit, _ = self.solve(text, "--set", "time.end=0.1", "--set", "time.theta=1")
+        self.assertAlmostEqual(first["functionals"]["pressure"], implicit["functionals"]["pressure"], places=10)
+
+    def test_a_run_that_fails_can_go_on_with_shorter_steps(self):
+        """w - u = h w^2 has the roots (1 - sqrt(1 - 4 h u))/(2 h) as long as 4 h u < 1."""
+        def after(u, step):
+            return (1 - math.sqrt(1 - 4*step*u))/(2*step)
+        report, result = self.solve(GROWTH, code=NOT_SOLVED)
+        self.assertIn("step 2 to t = 0.4", report["message"])
+        self.assertIn("growth.vtkhdf ends with the state at t = 0.2", report["message"])
+        self.assertIn("written: growth.vtkhdf", result.stdout)
+        goes_on = ["--set", "time.restart=growth.vtkhdf", "--set", "output.file=on.vtkhdf"]
+        rest, _ = self.solve(GROWTH, *goes_on, "--set", "time.step=0.05", "--set", "time.end=0.3")
+        self.assertAlmostEqual(rest["functionals"]["mean"], after(after(after(1, 0.2), 0.05), 0.05), places=6)
+        self.assertAlmostEqual(rest["functionals"]["now"], 0.3, places=12)
+        again, _ = self.solve(GROWTH, *goes_on, code=NOT_SOLVED) # with the same steps it fails again
+        self.assertIn("step 1 to t = 0.4", again["message"])
+        self.assertIn("on.vtkhdf ends with the state at t = 0.2", again["message"])
+        silent = GROWTH.replace("on_failure = true\n", "").replace("growth.vtkhdf", "none.vtkhdf")
+        self.solve(silent, code=NOT_SOLVED)
+        self.assertFalse(os.path.exists(self.path("none.vtkhdf")))
+
+    def test_a_run_that_fails_with_intermediate_values_goes_on_with_them(self):
+        """A run to the step that fails, and one that goes on from there, have the bits of one that does not fail."""
+        fails = STOKES.replace("cos(3*t)*x[1]", "k*cos(3*t)*x[1]").replace("[time]", "[coefficients]\nk = 1\n[time]")
+        fails += "on_failure = true\nevery = 4\n"
+        whole, _ = self.solve(fails)
+        result = self.run_rafter("solve", self.write(fails), "--set", 'coefficients.k="1 + 1e-300*sqrt(0.55 - t)"', "--set",
+                                 "output.file=failed.vtkhdf")
+        self.assertNotEqual(result.returncode, DONE)
+        self.assertIn("written: failed.vtkhdf", result.stdout + result.stderr)
+        rest, _ = self.solve(fails, "--set", "time.restart=failed.vtkhdf", "--set", "output.file=rest.vtkhdf")
+        self.assertEqual(rest["functionals"], whole["functionals"])
+
+    def test_a_value_that_does_not_exist_at_a_time_leaves_the_states_before(self):
+        text = HEAT.replace("x[0]*x[1]*(1 + t)", "x[0]*x[1]*(1 + sqrt(0.35 - t))") + "on_failure = true\n"
+        result = self.run_rafter("solve", self.write(text))
+        self.assertEqual(result.returncode, command_test.WRONG_INPUT, result.stderr)
+        self.assertIn("dirichlet[0].value", result.stderr)
+        self.assertIn("written: heat.vtkhdf", result.stderr)
+        rest, _ = self.solve(text, "--set", "time.restart=heat.vtkhdf", "--set", "output.file=rest.vtkhdf", "--set", "time.step=0.02",
+                             "--set", "time.end=0.34")
+        self.assertAlmostEqual(rest["time"]["start"], 0.3, places=14)
+        self.assertEqual(len(rest["time"]["steps"]), 2)
+
     def test_a_run_goes_on_where_values_at_zero_do_not_exist(self):
         text = HEAT.replace('"x[0]*x[1]*(1 + t)"', '"x[0]*x[1]/t"').replace("sin(t)", "sqrt(t - 0.5)").replace(
             'initial = "x[0]*x[1]"', 'initial = "x[0]*x[1]*ln(t + 1)/ln(t)"').replace("end = 1.0", "end = 2.0\nstart = 1.5")
@@ -252,6 +435,16 @@ theta = 0.5
             self.assertEqual(result.returncode, command_test.WRONG_INPUT, result.stderr + result.stdout)
             for fragment in fragments:
                 self.assertIn(fragment, result.stderr)
+
+    def test_restarts_need_a_file_and_a_later_end(self):
+        self.refused(HEAT.replace("step = 0.1", 'step = 0.1\nrestart = ""'), "time.restart", "the string \"\"", "output of a run")
+        self.solve(HEAT)
+        for end in ("1", "1.0000000000000002", "0.99"):
+            for step in ("0.1", "0.05"):
+                result = self.run_rafter("solve", self.write(HEAT), "--set", "time.restart=heat.vtkhdf", "--set", f"time.end={end}",
+                                         "--set", f"time.step={step}", "--set", "output.file=other.vtkhdf")
+                self.assertEqual(result.returncode, command_test.WRONG_INPUT, result.stderr + result.stdout)
+                self.assertIn("time.end: the state of heat.vtkhdf is that of t = 1", result.stderr)
 
     def test_names_of_time_need_the_section(self):
         without = HEAT[:HEAT.index("[time]")] + HEAT[HEAT.index("[functionals]"):].replace("every = 4\n", "")

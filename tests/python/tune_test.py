@@ -53,6 +53,23 @@ class Tune(command_test.CommandTest):
         rows = [re.split(r"\s{2,}", line) for line in itertools.takewhile(lambda line: re.search(r" [num]?s ", line), table.splitlines()[1:])]
         return int(found.group(1)) if found else 0, [row[2] for row in rows]
 
+    def test_forms_in_time_are_tuned_with_their_matrix(self):
+        """The operator of a step has parameters, times and weights, which have no values before a step."""
+        self.PROBLEM = """[mesh]
+box = { cells = [32, 32], shape = "triangle" }
+[fields.u]
+degree = 1
+[forms]
+a = "(dt(u)*v + 0.01*inner(grad(u), grad(v)))*dx"
+L = "v*dx"
+[time]
+step = 0.05
+end = 20
+"""
+        result = self.tune("--threads", "1", "--fresh")
+        self.assertEqual(result.returncode, command_test.DONE, result.stderr)
+        self.assertIn("assembled matrix: timing its set-up and products", result.stderr)
+
     def test_times_five_plans_at_most_and_solve_takes_the_fastest(self):
         result = self.tune("--threads", "1")
         count, measured = self.timed(result)

@@ -7,6 +7,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/device/host/host_device.hpp>
 #include <rafter/device/host/process.hpp>
+#include <rafter/form/language.hpp>
 #include <rafter/form/lowering.hpp>
 #include <rafter/operator/form_builder.hpp>
 #include <rafter/operator/tuning.hpp>
@@ -175,6 +176,20 @@ TEST_F(Tuning, OperatorsDecideForAMatrixByTheTimesOfItsProducts) {
   const auto of_larger = op::build_form(form::lower(larger.form("inner(grad(u), grad(v))*dx + u*v*ds")),
                                         larger.system(), op::Purpose::action, expecting);
   EXPECT_FALSE(of_larger->forecast->is_measured);
+}
+
+TEST_F(Tuning, MatricesOfFormsWithParametersAreTimedOnSomeValues) {
+  // The parameters of a form in time, such as the length of a step, have no values before they are set.
+  const Problem problem(box("tetrahedron", 4), 1);
+  const auto form = form::lower(form::parameter("k") * problem.form("inner(grad(u), grad(v))*dx + u*v*ds"));
+  ASSERT_EQ(form.parameters.size(), 1U);
+  auto expecting = options(false);
+  expecting.num_applications = 1e6;
+  (void)op::tune_kernels(form, problem.system(), expecting, {.search = {.most_plans = 1}, .sample_seconds = 1e-5});
+  const auto timed = op::tune_matrix(form, problem.system(), expecting, {.is_fresh = true, .sample_seconds = 1e-5});
+  ASSERT_TRUE(timed.has_value());
+  EXPECT_TRUE(timed->was_timed);
+  EXPECT_GT(timed->forecast.seconds, 0);
 }
 
 TEST_F(Tuning, MatricesWithoutHopeAreNotTimed) {
