@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/mesh/tag_uses.hpp>
 
 namespace rafter::space {
 namespace {
@@ -27,7 +28,7 @@ std::vector<std::pair<std::int32_t, double>> numbers_by_tag(const form::Coeffici
                                                             const mesh::Mesh& mesh) {
   std::vector<std::pair<std::int32_t, double>> result;
   for (const auto& [tag, values] : component.coefficient->by_tag)
-    for (const auto number : mesh.tags_of(tag, mesh.tdim))
+    for (const auto number : mesh::tags_for(mesh, tag, mesh::TagUse::by_tag))
       result.emplace_back(number, values[static_cast<std::size_t>(component.component)]);
   std::sort(result.begin(), result.end());
   return result;
