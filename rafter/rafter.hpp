@@ -19,7 +19,8 @@
 #include <rafter/io/vtkhdf.hpp>
 #include <rafter/io/vtkhdf_reader.hpp>
 #include <rafter/mesh/generations.hpp>
-#include <rafter/mesh/mesh.hpp>
+#include <rafter/mesh/merge.hpp>
+#include <rafter/mesh/tag_uses.hpp>
 #include <rafter/operator/level_hierarchy.hpp>
 #include <rafter/operator/operator.hpp>
 #include <rafter/solve/block_setup.hpp>
@@ -63,7 +64,9 @@ using mesh::make_box;
 using mesh::Mesh;
 using mesh::MeshFormat;
 using mesh::PeriodicPair;
-using mesh::read_mesh;
+using mesh::read_mesh; // with {.merge = 1e-9}: nodes that are closer than that are one
+using mesh::tags_for;  // numbers for V.fixed: tags_for(mesh, "clamped", TagUse::dirichlet)
+using mesh::TagUse;
 using mesh::write_mesh;
 
 using element::Family;
@@ -477,6 +480,7 @@ inline NonlinearResult solve_nonlinear(const Form& F, const std::vector<Expr>& u
   auto [system, names] = system_of_unknowns(unknowns, "solve_nonlinear");
   auto discretisation = options.discretisation;
   discretisation.shared_device = op::device_of(discretisation, *system.discretisation);
+  op::warn_of_left_out(*system.mesh, F);
   const auto residual = op::build(F, 1, system, discretisation);
   std::shared_ptr<op::GeneratedForm> energy;
   std::vector built{residual};
@@ -548,6 +552,7 @@ inline TimeResult solve_in_time(const Form& F, const std::vector<Expr>& unknowns
   form::require_theta(forms, options.theta);
   const auto device = op::device_of(options.discretisation, *system.discretisation);
   const auto kernels = op::kernel_options(options.discretisation, device);
+  op::warn_of_left_out(*system.mesh, F);
   const std::vector built{op::build_form(forms.tangent, system, op::Purpose::action, kernels),
                           op::build_form(forms.load, system, op::Purpose::action, kernels)};
   op::compile(built);

@@ -107,6 +107,8 @@ private:
   void add_mesh() {
     auto* command = app_.add_subcommand("mesh", "what is in a mesh file; refine and convert it");
     command->add_option("file", mesh_.file, "mesh (.msh, .mesh)")->required()->type_name("FILE");
+    command->add_option("--merge", mesh_.read_options.merge, "nodes that are closer than this length are one")
+        ->type_name("LENGTH");
     command->add_option("--refine", mesh_.refine, "uniform refinements")
         ->check(CLI::Range(0, max_refinements))
         ->type_name("N");

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <rafter/mesh/merge.hpp>
 #include <rafter/mesh/mesh.hpp>
 
 /// Each subcommand has a file of its own. Every function prints its result on standard output and returns an exit code;
@@ -34,6 +35,7 @@ int run_kernel(const KernelOptions& options);
 
 struct MeshOptions {
   std::string file;
+  mesh::ReadOptions read_options;
   int refine = 0;
   std::string output;      ///< path to write the mesh to; not written if empty
   mesh::MeshFormat format; ///< format of the file `output`

@@ -8,9 +8,12 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/base/log.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/io/unused_keys.hpp>
 #include <rafter/mesh/limits.hpp>
+#include <rafter/mesh/tag_uses.hpp>
+#include <rafter/mesh/touching.hpp>
 #include <rafter/operator/operator.hpp>
 
 #include "expected_work.hpp"
@@ -167,7 +170,7 @@ auto with_periodic_facets(const io::Problem& problem, const mesh::Mesh& mesh, co
     const auto& pair = problem.periodic[i];
     for (const auto* side : {&pair.from, &pair.to})
       for (std::size_t t = 0; t < side->tags.size(); ++t) try {
-          static_cast<void>(mesh.tags_of(side->tags[t], mesh.tdim - 1));
+          static_cast<void>(mesh::tags_for(mesh, side->tags[t], mesh::TagUse::periodic));
         } catch (const base::InputError& error) {
           throw base::InputError(fmt::format("{}: periodic[{}].{}: {}", side->places[t].text(), i,
                                              side == &pair.from ? "from" : "to", error.what()));
@@ -179,6 +182,23 @@ auto with_periodic_facets(const io::Problem& problem, const mesh::Mesh& mesh, co
   } catch (const base::InputError& error) {
     throw base::InputError(fmt::format("{}: periodic: {}", problem.periodic[0].location.text(), error.what()));
   }
+}
+
+/// Reads the mesh of a problem, and warns of parts that touch without sharing nodes.
+mesh::Mesh read_mesh(const io::MeshSource& source) {
+  const auto read = [&source] {
+    try {
+      return mesh::read_mesh(source.file, source.read_options);
+    } catch (const mesh::MergeError& error) {
+      throw base::InputError(fmt::format("{}: mesh.merge: {}", source.merge_location.text(), error.what()));
+    }
+  };
+  auto result = read();
+  if (const auto touching = mesh::find_touching(result))
+    base::warn(fmt::format("{}: {}: {}; mesh.merge = {:.0e} in the problem file makes nodes one that are closer than "
+                           "that, unless the mesh is meant to be open there",
+                           source.location.text(), source.file, mesh::describe(result, *touching), touching->length));
+  return result;
 }
 
 /// Returns the mesh of a problem from what was generated or read.
@@ -238,7 +258,7 @@ bool chooses_multigrid(const io::Problem& problem, double num_unknowns, int tdim
 std::shared_ptr<const mesh::Mesh> make_mesh(const io::Problem& problem) {
   const auto& source = problem.mesh;
   if (source.box) require_box_fits(problem);
-  return refined_mesh(problem, source.box ? mesh::make_box(*source.box) : mesh::read_mesh(source.file));
+  return refined_mesh(problem, source.box ? mesh::make_box(*source.box) : read_mesh(source));
 }
 
 bool uses_multigrid(const io::Problem& problem) {
@@ -256,7 +276,7 @@ mesh::Generations make_meshes(io::Problem& problem) {
   if (source.box)
     require_box_fits(problem);
   else
-    read = mesh::read_mesh(source.file);
+    read = read_mesh(source);
   const int tdim = read ? read->tdim : static_cast<int>(source.box->cells.size());
   if (chooses_multigrid(problem, expected_unknowns(problem, read), tdim)) problem.solver.preconditioner = "multigrid";
   if (!uses_multigrid(problem)) {

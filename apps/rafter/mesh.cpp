@@ -10,6 +10,7 @@
 #include <rafter/base/text.hpp>
 #include <rafter/mesh/describe.hpp>
 #include <rafter/mesh/mesh.hpp>
+#include <rafter/mesh/touching.hpp>
 #include <rafter/mesh/writers.hpp>
 #include <rafter/report/report.hpp>
 
@@ -21,7 +22,8 @@ namespace rafter::app {
 namespace {
 
 struct TagCount {
-  std::int64_t count = 0;
+  std::int64_t count = 0; ///< of cells, or of facets on the boundary
+  std::int64_t inner = 0; ///< of facets inside the domain
   std::vector<std::string> names;
 };
 struct Overlap {
@@ -35,19 +37,25 @@ struct TagCounts {
 };
 
 TagCounts count_tags(const mesh::Mesh& mesh, int dim) {
-  std::map<std::int32_t, std::int64_t> by_tag;
+  struct Count {
+    std::int64_t count = 0, inner = 0;
+  };
+  std::map<std::int32_t, Count> by_tag;
   if (dim == mesh.tdim) {
     for (const auto& group : mesh.groups)
-      for (const auto tag : group.tags) ++by_tag[tag];
+      for (const auto tag : group.tags) ++by_tag[tag].count;
   } else {
-    for (const auto tag : mesh.surface().exterior_tags) ++by_tag[tag];
+    for (const auto& [tag, counts] : mesh.surface().facet_counts) by_tag[tag] = {counts.exterior, counts.inner};
   }
   TagCounts result;
-  for (const auto& [tag, count] : by_tag) {
-    const auto groups = mesh.physical_groups.groups_of(dim, tag);
-    if (groups.empty()) result.groups[0].count += count;
-    for (const auto group : groups) result.groups[group].count += count;
-    if (groups.size() > 1) result.overlaps[groups] = {mesh.physical_groups.text(dim, tag), count};
+  for (const auto& [tag, counts] : by_tag) {
+    auto groups = mesh.physical_groups.groups_of(dim, tag);
+    if (groups.size() > 1) result.overlaps[groups] = {mesh.physical_groups.text(dim, tag), counts.count + counts.inner};
+    if (groups.empty()) groups = {0};
+    for (const auto group : groups) {
+      result.groups[group].count += counts.count;
+      result.groups[group].inner += counts.inner;
+    }
   }
   for (const auto& name : mesh.physical_groups.names)
     if (name.dim == dim) result.groups[name.number].names.push_back(name.name);
@@ -60,10 +68,14 @@ struct Summary {
   mesh::ValidityReport validity;
   std::vector<double> lower, upper; ///< bounding box of the geometry nodes, shape (gdim)
   TagCounts cell_tags, facet_tags;
+  std::vector<std::string> warnings; ///< what is allowed, and most often not meant
 
   explicit Summary(const mesh::Mesh& of)
       : mesh(of), validity(mesh::check_validity(of)), cell_tags(count_tags(of, of.tdim)),
         facet_tags(count_tags(of, of.tdim - 1)) {
+    if (const auto touching = mesh::find_touching(of))
+      warnings.push_back(fmt::format("{}; --merge {:.0e} makes nodes one that are closer than that",
+                                     mesh::describe(of, *touching), touching->length));
     const auto dim = static_cast<std::size_t>(of.gdim);
     lower.assign(of.points.begin(), of.points.begin() + of.gdim);
     upper = lower;
@@ -74,10 +86,12 @@ struct Summary {
   }
 };
 
-nlohmann::ordered_json tags_json(const TagCounts& tags) {
+nlohmann::ordered_json tags_json(const TagCounts& tags, bool are_of_facets) {
   auto result = nlohmann::ordered_json::array();
-  for (const auto& [tag, entry] : tags.groups)
+  for (const auto& [tag, entry] : tags.groups) {
     result.push_back({{"tag", tag}, {"names", entry.names}, {"count", entry.count}});
+    if (are_of_facets) result.back()["inner"] = entry.inner;
+  }
   return result;
 }
 
@@ -103,26 +117,34 @@ void print_json(const Summary& summary) {
   json["boundary_facets"] = topology.exterior_facets.size();
   json["lower"] = summary.lower;
   json["upper"] = summary.upper;
-  json["cell_tags"] = tags_json(summary.cell_tags);
-  json["facet_tags"] = tags_json(summary.facet_tags);
+  json["cell_tags"] = tags_json(summary.cell_tags, false);
+  json["facet_tags"] = tags_json(summary.facet_tags, true);
   json["cell_overlaps"] = overlaps_json(summary.cell_tags);
   json["facet_overlaps"] = overlaps_json(summary.facet_tags);
   json["volume"] = summary.validity.volume;
   json["worst_det_j"] = summary.validity.worst_det_j;
   json["problems"] = summary.validity.problems;
+  json["warnings"] = summary.warnings;
   base::write_output("-",
                      base::terminal_json(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)) + "\n");
 }
 
-void print_tags(const char* what, const TagCounts& tags) {
+void print_tags(const char* what, const TagCounts& tags, bool are_of_facets) {
+  const bool has_inner = std::ranges::any_of(tags.groups, [](const auto& tag) { return tag.second.inner > 0; });
   std::vector<std::vector<std::string>> rows;
-  for (const auto& [tag, entry] : tags.groups)
+  for (const auto& [tag, entry] : tags.groups) {
     rows.push_back(
         {tag == 0 ? "none" : std::to_string(tag), base::join(entry.names, ", "), std::to_string(entry.count)});
-  const std::vector<report::Column> columns{
+    if (has_inner) rows.back().push_back(std::to_string(entry.inner));
+  }
+  const auto counted = are_of_facets ? "boundary facets" : "cells";
+  std::vector<report::Column> columns{
       {fmt::format("{} tag", what), "number in the file; none: without a tag, which problem files call 0"},
       {"name", "names of the tag, for problem files"},
-      {fmt::format("{}s", what), "how many have it", report::Align::right}};
+      {counted, "how many have it", report::Align::right}};
+  if (has_inner)
+    columns.push_back({"inner facets", "how many facets between two cells have it: for [[dirichlet]], not for ds",
+                       report::Align::right});
   fmt::print("\n{}", report::format_table(columns, rows));
   if (tags.overlaps.empty()) return;
   std::vector<std::vector<std::string>> overlaps;
@@ -149,15 +171,16 @@ void print_text(const Summary& summary) {
   fmt::print("\n{} vertices, {} edges, {} faces, {} boundary facets\n", topology.num_vertices, topology.num_edges,
              topology.num_faces, topology.exterior_facets.size());
   fmt::print("from {} to {}\n", mesh::describe_point(summary.lower), mesh::describe_point(summary.upper));
-  print_tags("cell", summary.cell_tags);
-  print_tags("boundary facet", summary.facet_tags);
+  print_tags("cell", summary.cell_tags, false);
+  print_tags("facet", summary.facet_tags, true);
   const auto& validity = summary.validity;
   constexpr const char* sizes[] = {"", "length", "area", "volume"};
   fmt::print("\n{} {:.12g}\n", sizes[mesh.tdim], validity.volume);
   fmt::print("worst det J {:.4g} of its mean in the cell (1: affine), {}\n", validity.worst_det_j,
              mesh::describe_cell(mesh, validity.worst_cell.group, validity.worst_cell.cell));
   for (const auto& problem : validity.problems) fmt::print("problem: {}\n", problem);
-  if (validity.problems.empty()) fmt::print("no problems found\n");
+  for (const auto& warning : summary.warnings) fmt::print("warning: {}\n", warning);
+  if (validity.problems.empty() && summary.warnings.empty()) fmt::print("no problems found\n");
 }
 
 } // namespace
@@ -169,7 +192,7 @@ int run_mesh(const MeshOptions& options) {
                                        options.format.is_binary ? "--binary" : "--format"));
   base::claim_outputs(std::vector<base::NamedFile>{{"--write", options.output}, {"--json", options.is_json ? "-" : ""}},
                       std::vector<base::NamedFile>{{"the mesh that is read", options.file}});
-  auto mesh = mesh::read_mesh(options.file);
+  auto mesh = mesh::read_mesh(options.file, options.read_options);
   require_not_interrupted();
   if (options.refine > 0) mesh = mesh.refined(options.refine);
   const Summary summary(mesh);

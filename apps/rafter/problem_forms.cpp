@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/base/log.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/form/functions.hpp>
 #include <rafter/form/language.hpp>
@@ -15,7 +16,9 @@
 #include <rafter/form/time_derivative.hpp>
 #include <rafter/form/walk.hpp>
 #include <rafter/mesh/describe.hpp>
+#include <rafter/mesh/tag_uses.hpp>
 #include <rafter/mesh/values_by_tag.hpp>
+#include <rafter/operator/domain.hpp>
 #include <rafter/solve/residual_problem.hpp>
 
 #include "text_position.hpp"
@@ -56,6 +59,32 @@ std::string cell_tags_text(const mesh::Mesh& mesh, const auto& tags) {
   std::vector<std::string> texts;
   for (const auto tag : tags) texts.push_back(mesh.physical_groups.text(mesh.tdim, tag));
   return base::join(texts, ", ");
+}
+
+/// Returns the place of a tag in quotation marks in the text of a form, else that of the whole text: tags may stand in
+/// definitions, too.
+io::Location place_of_tag(const io::Expression& text, const std::string& tag) {
+  for (const char* mark : {"'", "\""})
+    if (const auto place = text.text.find(mark + tag + mark); place != std::string::npos) return text.at(place);
+  return text.location;
+}
+
+/// Throws InputError for tags without members that an integral reaches, and warns of members that it does not reach.
+void require_tags_of(const mesh::Mesh& mesh, const form::Form& form, const io::Expression& text,
+                     const std::string& key) {
+  for (const auto& integral : form.integrals())
+    for (const auto& tag : integral.measure.tags) {
+      const auto use = op::tag_use(integral.measure.kind);
+      const auto place = place_of_tag(text, tag).text();
+      std::vector<std::int32_t> numbers;
+      try {
+        numbers = mesh::tags_for(mesh, tag, use);
+      } catch (const base::InputError& error) {
+        throw base::InputError(fmt::format("{}: {}: {}", place, key, error.what()));
+      }
+      if (const auto warning = mesh::left_out(mesh, numbers, "'" + tag + "'", use); !warning.empty())
+        base::warn_once(fmt::format("{}: {}: {}", place, key, warning)); // texts are parsed several times
+    }
 }
 
 /// Throws InputError unless every field has a term and an equation.
@@ -257,20 +286,8 @@ form::Form ProblemForms::parse_form(const io::Expression& text, const std::strin
                                     const form::Scope& scope) const {
   auto form = located(text, key, [&] { return form::parse_form(text.text, scope); });
   if (!problem_.time) require_no_time_derivative(form::has_time_derivative(form), text, key);
-  require_tags_of(form, text, key);
+  app::require_tags_of(mesh_, form, text, key);
   return form;
-}
-
-void ProblemForms::require_tags_of(const form::Form& form, const io::Expression& text, const std::string& key) const {
-  for (const auto& integral : form.integrals()) {
-    const int dim = integral.measure.kind == form::MeasureKind::cell ? mesh_.tdim : mesh_.tdim - 1;
-    for (const auto& tag : integral.measure.tags)
-      located(text, key, [&] {
-        const auto numbers = mesh_.tags_of(tag, dim);
-        if (dim < mesh_.tdim) mesh_.require_boundary(numbers);
-        return numbers;
-      });
-  }
 }
 
 void ProblemForms::require_all_fields(const form::Form& form) const {
@@ -378,7 +395,7 @@ form::FunctionalText ProblemForms::functional(const io::Functional& functional) 
   };
   require_known(form::lower(result.value).parameters);
   for (const auto& integral : result.integrals) {
-    require_tags_of(integral.form, functional.form, key);
+    app::require_tags_of(mesh_, integral.form, functional.form, key);
     require_known(located(functional.form, key, [&] { return form::lower(integral.form); }).parameters);
   }
   return result;

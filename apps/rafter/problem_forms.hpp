@@ -90,7 +90,6 @@ private:
   /// Does the same, but one text may be a vector.
   form::Expr field_value(const io::TensorExpression& value, const std::string& key) const;
   void require_tags_of(const io::Coefficient& coefficient) const;
-  void require_tags_of(const form::Form& form, const io::Expression& text, const std::string& key) const;
   /// Returns forms.F, a linear form with the fields as data.
   form::Form residual() const;
   void require_all_fields(const form::Form& form) const;

@@ -11,6 +11,7 @@
 #include <rafter/base/text.hpp>
 #include <rafter/io/unused_keys.hpp>
 #include <rafter/io/vtkhdf.hpp>
+#include <rafter/mesh/tag_uses.hpp>
 #include <rafter/schedule/plan.hpp>
 #include <rafter/solve/field_balance.hpp>
 #include <rafter/solve/force_norm.hpp>
@@ -342,8 +343,7 @@ std::vector<op::FieldCondition> PreparedProblem::make_conditions() const {
     const auto key = fmt::format("dirichlet[{}]", i);
     space::DirichletCondition condition{.is_all = data.is_all, .components = data.components};
     for (std::size_t t = 0; t < data.tags.tags.size(); ++t) try {
-        const auto numbers = mesh_->tags_of(data.tags.tags[t], mesh_->tdim - 1);
-        mesh_->require_boundary(numbers);
+        const auto numbers = mesh::tags_for(*mesh_, data.tags.tags[t], mesh::TagUse::dirichlet);
         condition.tags.insert(condition.tags.end(), numbers.begin(), numbers.end());
       } catch (const base::InputError& error) {
         throw base::InputError(fmt::format("{}: {}.tags: {}", data.tags.places[t].text(), key, error.what()));

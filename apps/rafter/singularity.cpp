@@ -260,12 +260,12 @@ std::string describe_piece(const Subject& subject, std::int32_t piece) {
 }
 
 /// Returns whether on every piece the modes are linearly independent on the fixed entries alone: then the conditions
-/// exclude each of their combinations, whatever the operator is. Conditions hold on the boundary, so that only the
-/// cells at every `stride`-th boundary facet are examined.
+/// exclude each of their combinations, whatever the operator is. Conditions hold on the boundary and on tagged facets
+/// inside, so that only the cells at every `stride`-th of these are examined.
 bool conditions_hold_all(const Subject& subject, const std::vector<Mode>& modes, std::size_t stride) {
   constexpr double least_part = 1e-6; // norm of what the other modes leave of a mode, far above rounding
   const auto count = subject.pieces.count;
-  const auto unknowns = op::fixed_on_boundary(subject.A.system(), subject.pieces, subject.is_free, stride);
+  const auto unknowns = op::fixed_on_facets(subject.A.system(), subject.pieces, subject.is_free, stride);
   std::vector<std::vector<std::size_t>> fixed(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < unknowns.size(); ++i)
     if (const auto piece = unknowns.piece[i]; piece >= 0) fixed[static_cast<std::size_t>(piece)].push_back(i);
@@ -298,7 +298,8 @@ std::string constraint_advice(const Subject& subject, const std::vector<Mode>& m
 void require_no_null_vectors(const Subject& subject) {
   const auto modes = modes_of(subject.A.system());
   constexpr std::size_t enough_facets = 1024; // these tell for most bodies; for others, all facets are examined
-  const auto stride = subject.mesh().surface().exterior_facets.size() / enough_facets;
+  const auto& surface = subject.mesh().surface();
+  const auto stride = (surface.exterior_facets.size() + surface.inner_facets.size()) / enough_facets;
   if (stride > 1 && conditions_hold_all(subject, modes, stride)) return;
   if (conditions_hold_all(subject, modes, 1)) return;
   const auto entries = sort_by_piece(subject);

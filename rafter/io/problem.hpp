@@ -9,6 +9,7 @@
 #include <rafter/element/element.hpp>
 #include <rafter/element/quadrature.hpp>
 #include <rafter/io/value.hpp>
+#include <rafter/mesh/merge.hpp>
 #include <rafter/mesh/mesh.hpp>
 #include <rafter/operator/level_hierarchy.hpp>
 #include <rafter/solve/newton.hpp>
@@ -40,7 +41,9 @@ struct TensorExpression {
 struct MeshSource {
   std::string file; ///< path to open; if empty, the mesh is `box`
   std::optional<mesh::BoxOptions> box;
-  int refine = 0; ///< uniform refinements, 0 to 10
+  int refine = 0;                 ///< uniform refinements, 0 to 10
+  mesh::ReadOptions read_options; ///< for `file`
+  Location merge_location;        ///< place of the key `merge`, where the file has it
   Location location;
 };
 

@@ -162,8 +162,18 @@ ResultSource read_result_source(const TableReader& table, const std::string& dir
   return source;
 }
 
+void read_merge(const TableReader& table, MeshSource& mesh) {
+  const Value* merge = table.find("merge");
+  if (!merge) return;
+  constexpr auto accepted = "a positive length: nodes that are closer are one";
+  const double length = read_number(*merge, "mesh.merge", accepted);
+  if (!(length > 0 && std::isfinite(length))) refuse_value(*merge, "mesh.merge", accepted);
+  mesh.read_options.merge = length;
+  mesh.merge_location = merge->location;
+}
+
 void read_mesh_section(const TableReader& table, const std::string& directory, Problem& problem) {
-  table.accept_only(std::vector<std::string>{"file", "box", "refine", "degree"});
+  table.accept_only(std::vector<std::string>{"file", "box", "refine", "degree", "merge"});
   auto& mesh = problem.mesh;
   mesh.location = table.value().location;
   const Value *file = table.find("file"), *box = table.find("box");
@@ -176,8 +186,13 @@ void read_mesh_section(const TableReader& table, const std::string& directory, P
       refuse(table.find("degree")->location, "mesh.degree",
              "given together with mesh.file; the degree of the geometry is that of the file (the key is for mesh.box)");
     mesh.file = read_mesh_file(*file, directory);
+    read_merge(table, mesh);
     return;
   }
+  if (const Value* merge = table.find("merge"))
+    refuse(merge->location, "mesh.merge",
+           "given together with mesh.box, all of whose cells share their nodes; the key "
+           "is for mesh.file");
   mesh.box = read_box(*box);
   mesh.box->degree = degree.value_or(1);
   require_representable(mesh, TableReader(*box, "mesh.box").find("cells")->location);

@@ -27,10 +27,9 @@ struct Distribution {
   std::array<std::map<std::int64_t, std::vector<int>>, 3> sharing;
   /// Facets between a cell of this process and one of another: no boundary. Sorted.
   std::vector<FacetRef> interface_facets;
-  std::set<std::int32_t> cell_tags;     ///< tags of the cells of the whole mesh, 0 (untagged) included
-  std::set<std::int32_t> facet_tags;    ///< tags of the tagged facets of the whole mesh
-  std::set<std::int32_t> boundary_tags; ///< of the facets of the whole boundary, 0 included
-  std::set<std::int32_t> periodic_tags; ///< of all facets that are identified
+  std::set<std::int32_t> cell_tags;                 ///< tags of the cells of the whole mesh, 0 (untagged) included
+  std::set<std::int32_t> facet_tags;                ///< tags of the tagged facets of the whole mesh
+  std::map<std::int32_t, FacetCounts> facet_counts; ///< of the whole mesh, see Surface
 
   int rank() const { return communicator->rank(); }
   /// Processes that share a vertex, edge or face of a cell; none where this process alone has it.
@@ -49,9 +48,9 @@ using CellRanks = std::vector<std::vector<int>>;
 /// nodes, tags and periodic facets that belong to them. All processes call it with the same mesh and ranks. Groups
 /// stay, also those of which no cell is left, since what a form is integrated with depends on the shapes of the whole
 /// mesh. Global vertex numbers are those of the whole mesh, so that processes see what they share in the same
-/// orientation. Tags of facets between cells are not kept. Of one process the part is the mesh itself. Threads that
-/// share the mesh object need its topology to be built before. Throws InputError for ranks that do not fit the mesh or
-/// the communicator, and where a process has no cell.
+/// orientation. Facets between cells of two processes keep their tags on both. Of one process the part is the mesh
+/// itself. Threads that share the mesh object need its topology to be built before. Throws InputError for ranks that do
+/// not fit the mesh or the communicator, and where a process has no cell.
 Mesh local_part(const Mesh& mesh, const CellRanks& ranks, std::shared_ptr<const comm::Communicator> communicator);
 
 /// Throws InputError for a part of a mesh. `what` ("null spaces") names in the message what needs the whole one.

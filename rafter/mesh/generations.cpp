@@ -10,6 +10,7 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/mesh/box.hpp>
+#include <rafter/mesh/tag_uses.hpp>
 
 namespace rafter::mesh {
 namespace {
@@ -112,7 +113,7 @@ bool has_cell_across(const Mesh& mesh, const PeriodicPair& pair) {
   const auto vertices_of = [&](const std::vector<std::string>& names) {
     std::set<std::int32_t> tags, vertices;
     for (const auto& name : names)
-      for (const auto tag : mesh.tags_of(name, mesh.tdim - 1)) tags.insert(tag);
+      for (const auto tag : tags_for(mesh, name, TagUse::periodic)) tags.insert(tag);
     for (std::size_t i = 0; i < surface.exterior_facets.size(); ++i) {
       if (!tags.contains(surface.exterior_tags[i])) continue;
       const auto& facet = surface.exterior_facets[i];

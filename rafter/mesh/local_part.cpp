@@ -178,21 +178,25 @@ private:
   }
   void add_boundary() {
     const auto& topology = mesh_.topology();
-    distribution_.periodic_tags = topology.periodic_tags;
-    for (std::size_t i = 0; i < topology.exterior_facets.size(); ++i) {
-      const auto& facet = topology.exterior_facets[i];
-      const auto tag = topology.exterior_tags[i];
-      distribution_.boundary_tags.insert(tag);
-      if (tag == 0 || !is_of_part(facet)) continue;
-      const auto& group = mesh_.groups[static_cast<std::size_t>(facet.group)];
-      const auto first =
-          static_cast<std::size_t>(facet.cell) * static_cast<std::size_t>(element::num_vertices(group.shape));
-      TaggedFacet tagged{.tag = tag};
-      auto to = tagged.vertices.begin();
-      for (const int v : element::entity_vertices(group.shape, mesh_.tdim - 1, facet.facet))
-        *to++ = vertices_(group.vertices[first + static_cast<std::size_t>(v)]);
-      part_.tagged_facets.push_back(tagged);
-    }
+    distribution_.facet_counts = topology.facet_counts;
+    for (std::size_t i = 0; i < topology.exterior_facets.size(); ++i)
+      if (const auto tag = topology.exterior_tags[i]; tag != 0 && is_of_part(topology.exterior_facets[i]))
+        add_tagged(topology.exterior_facets[i], tag);
+    for (const auto& facet : topology.inner_facets)
+      if (is_of_part(facet.first))
+        add_tagged(facet.first, facet.tag);
+      else if (is_of_part(facet.second))
+        add_tagged(facet.second, facet.tag);
+  }
+  void add_tagged(const FacetRef& facet, std::int32_t tag) {
+    const auto& group = mesh_.groups[static_cast<std::size_t>(facet.group)];
+    const auto first =
+        static_cast<std::size_t>(facet.cell) * static_cast<std::size_t>(element::num_vertices(group.shape));
+    TaggedFacet tagged{.tag = tag};
+    auto to = tagged.vertices.begin();
+    for (const int v : element::entity_vertices(group.shape, mesh_.tdim - 1, facet.facet))
+      *to++ = vertices_(group.vertices[first + static_cast<std::size_t>(v)]);
+    part_.tagged_facets.push_back(tagged);
   }
 
   /// Vertices of a facet in ascending order.

@@ -32,7 +32,7 @@ std::set<std::int32_t> tags_in_use(const Mesh& mesh, int dim) {
 
 /// Says whether cells, or facets of the boundary, of any process have no tag.
 bool has_untagged(const Mesh& mesh, int dim, const std::set<std::int32_t>& in_use) {
-  return in_use.contains(0) || (dim == mesh.tdim - 1 && mesh.surface().boundary_tags.contains(0));
+  return in_use.contains(0) || (dim == mesh.tdim - 1 && mesh.surface().boundary_tags().contains(0));
 }
 
 std::optional<std::int32_t> as_number(const std::string& text) {

@@ -39,15 +39,34 @@ struct FacetRef {
   auto operator<=>(const FacetRef&) const = default;
 };
 
-/// The facets that bound a mesh, and the vertices that are one. Local numbers, 32 bit.
+/// A facet with a tag that lies inside the domain, as both of its cells see it.
+struct InnerFacet {
+  FacetRef first;              ///< the side of the lower cell, or of the one that this process has
+  FacetRef second{-1, -1, -1}; ///< as it is here where another process has the other cell
+  std::int32_t tag = 0;
+  bool has_second() const { return second.group >= 0; }
+};
+
+/// How many facets with a tag there are of each kind.
+struct FacetCounts {
+  std::int64_t exterior = 0; ///< with one cell
+  std::int64_t inner = 0;    ///< between two cells
+  std::int64_t periodic = 0; ///< identified with another facet; both of a pair count
+  bool operator==(const FacetCounts&) const = default;
+};
+
+/// The facets that bound a mesh, those inside that have tags, and the vertices that are one. Local numbers, 32 bit.
 struct Surface {
   std::vector<FacetRef> exterior_facets;   ///< facets with one cell, on all processes, that are not periodic; sorted
   std::vector<std::int32_t> exterior_tags; ///< tag of each exterior facet, 0 = untagged
-  std::set<std::int32_t> boundary_tags;    ///< of the exterior facets of all processes, 0 included
-  std::set<std::int32_t> periodic_tags;    ///< of the facets that periodic facets identify, on all processes
+  std::vector<InnerFacet> inner_facets;    ///< facets with two cells, on all processes, that have a tag; by first side
+  /// The facets of all processes with each tag; those without a tag (0) only where they have one cell.
+  std::map<std::int32_t, FacetCounts> facet_counts;
   /// Lowest number among the vertices with which each is identified; empty: each stands for itself.
   std::vector<std::int32_t> vertex_representatives;
 
+  std::set<std::int32_t> boundary_tags() const; ///< of the exterior facets of all processes, 0 included
+  std::set<std::int32_t> periodic_tags() const; ///< of the facets that periodic facets identify, on all processes
   std::int32_t vertex_representative(std::int32_t vertex) const {
     return vertex_representatives.empty() ? vertex : vertex_representatives[static_cast<std::size_t>(vertex)];
   }
@@ -148,15 +167,13 @@ public:
   /// other, naming the first facet without a match (its corners, and the nodes of curved facets), and where only one
   /// cell lies from side to side.
   Mesh periodic(const std::vector<PeriodicPair>& pairs) const;
-  /// Throws InputError when facets with one of these tags are identified, which boundary conditions cannot see.
-  void require_boundary(std::span<const std::int32_t> tags) const;
-
   /// Tags of the cells of all processes, 0 included where cells are untagged.
   std::set<std::int32_t> cell_tags() const;
   /// Tags of the cells or facets, by their dimension `dim`, that belong to the physical group that a text names by its
   /// number ("3") or its name ("clamped"): the number of the group and all classes with it, ascending, as far as cells
   /// or facets have them. "0" names the cells, and the facets of the boundary, that belong to no group. Throws
-  /// InputError with the nearest name when the mesh has nothing in the group.
+  /// InputError with the nearest name when the mesh has nothing in the group. Whether these serve a use, tags_for()
+  /// says (tag_uses.hpp).
   std::vector<std::int32_t> tags_of(const std::string& tag, int dim) const;
   /// The same for numbers of groups, with those of classes among them as they are; numbers that nothing has stay.
   std::vector<std::int32_t> tags_of_groups(std::span<const std::int32_t> numbers, int dim) const;

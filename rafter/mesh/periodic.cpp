@@ -11,9 +11,10 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/mesh/describe.hpp>
+#include <rafter/mesh/facet_nodes.hpp>
 #include <rafter/mesh/identification.hpp>
-#include <rafter/mesh/point_placement.hpp>
 #include <rafter/mesh/point_tree.hpp>
+#include <rafter/mesh/tag_uses.hpp>
 
 namespace rafter::mesh {
 
@@ -32,8 +33,6 @@ struct Box {
     }
   }
 };
-
-double distance(const Point& a, const Point& b) { return std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]); }
 
 Point sum(const Point& a, const Point& b) { return {a[0] + b[0], a[1] + b[1], a[2] + b[2]}; }
 
@@ -95,14 +94,10 @@ Side make_side(const Mesh& mesh, const std::vector<std::string>& tags) {
   Side side{.name = name_of(tags), .facets = {}, .vertices = {}, .box = {}};
   std::set<std::int32_t> numbers;
   for (const auto& tag : tags)
-    for (const auto number : mesh.tags_of(tag, mesh.tdim - 1)) numbers.insert(number);
-  mesh.require_boundary(std::vector<std::int32_t>(numbers.begin(), numbers.end()));
+    for (const auto number : tags_for(mesh, tag, TagUse::periodic)) numbers.insert(number);
   const auto& surface = mesh.surface();
   for (std::size_t i = 0; i < surface.exterior_facets.size(); ++i)
     if (numbers.contains(surface.exterior_tags[i])) add_facet(mesh, surface.exterior_facets[i], side);
-  if (side.facets.empty())
-    throw base::InputError(fmt::format("{}no facets of the boundary are tagged {}: periodic facets lie on the boundary",
-                                       prefix(mesh), side.name));
   return side;
 }
 
@@ -112,7 +107,7 @@ public:
   /// `tolerance`: largest distance of points that are taken as one.
   Matcher(const Mesh& mesh, const Side& from, const Side& to, double tolerance)
       : mesh_(mesh), from_(from), to_(to), tolerance_(tolerance), translation_(find_translation()),
-        tree_(points_of(to)) {
+        tree_(points_of(to)), nodes_of_(mesh) {
     for (const auto& [vertex, x] : to.vertices) numbers_.push_back(vertex);
     for (const auto& facet : to.facets) facets_.emplace(make_entity_key(vertices_of(facet.vertices)), &facet);
   }
@@ -201,11 +196,10 @@ private:
 
   /// All nodes of curved facets match.
   void require_equal_nodes(const SideFacet& from, const SideFacet& to) {
-    const int degree = std::max(mesh_.groups[static_cast<std::size_t>(from.ref.group)].degree,
-                                mesh_.groups[static_cast<std::size_t>(to.ref.group)].degree);
+    const int degree = nodes_of_.common_degree(from.ref, to.ref);
     if (degree == 1) return;
-    const auto there = nodes_of(to, degree);
-    for (const auto& node : nodes_of(from, degree)) {
+    const auto there = nodes_of_(to.ref, degree);
+    for (const auto& node : nodes_of_(from.ref, degree)) {
       const Point x = sum(node, translation_);
       const auto away = [&x](const Point& other) { return distance(x, other); };
       const double nearest = away(*std::ranges::min_element(there, {}, away));
@@ -216,24 +210,6 @@ private:
     }
   }
 
-  /// Nodes of the Lagrange element of a degree on the facet, in any order.
-  std::vector<Point> nodes_of(const SideFacet& facet, int degree) {
-    const auto g = static_cast<std::size_t>(facet.ref.group), dim = static_cast<std::size_t>(mesh_.gdim);
-    const auto& group = mesh_.groups[g];
-    auto place = placements_.find({g, degree});
-    if (place == placements_.end())
-      place =
-          placements_.emplace(std::pair(g, degree), PointPlacement(group.shape, group.degree, lagrange_points(degree)))
-              .first;
-    const auto dofs = element::make_element(element::Family::lagrange, group.shape, degree)
-                          ->closure_dofs(mesh_.tdim - 1, facet.ref.facet);
-    std::vector<double> x(dofs.size() * dim);
-    place->second.place(cell_geometry(mesh_, g, static_cast<std::size_t>(facet.ref.cell)), dofs, x);
-    std::vector<Point> result;
-    for (std::size_t i = 0; i < x.size(); i += dim) result.push_back(point_of(std::span(x).subspan(i, dim)));
-    return result;
-  }
-
   const Mesh& mesh_;
   const Side &from_, &to_;
   double tolerance_;
@@ -241,20 +217,10 @@ private:
   PointTree tree_;                    ///< of the vertices of the other side
   std::vector<std::int32_t> numbers_; ///< of those
   std::map<EntityKey, const SideFacet*> facets_;
-  std::map<std::pair<std::size_t, int>, PointPlacement> placements_; ///< by group and degree of the nodes
+  FacetNodes nodes_of_;
 };
 
 } // namespace
-
-void Mesh::require_boundary(std::span<const std::int32_t> tags) const {
-  const auto& periodic_tags = surface().periodic_tags;
-  for (const auto tag : tags) {
-    if (!periodic_tags.contains(tag)) continue;
-    throw base::InputError(fmt::format(
-        "{}the facets with tag {} are periodic: they lie inside the mesh and are no part of its boundary any more",
-        prefix(*this), physical_groups.text(tdim - 1, tag)));
-  }
-}
 
 Mesh Mesh::periodic(const std::vector<PeriodicPair>& pairs) const {
   if (distribution != nullptr)

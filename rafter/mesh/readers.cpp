@@ -69,18 +69,21 @@ std::string geometry_objection(const std::string& path) {
                      path);
 }
 
-Mesh read_mesh(const std::string& path) {
+Mesh read_mesh(const std::string& path) { return read_mesh(path, {}); }
+
+Mesh read_mesh(const std::string& path, const ReadOptions& options) {
   if (const auto objection = geometry_objection(path); !objection.empty()) throw base::InputError(objection);
   const auto bytes = read_bytes(path);
-  return parse_mesh(path, {bytes.data(), bytes.size()});
+  return parse_mesh(path, {bytes.data(), bytes.size()}, options);
 }
 
-Mesh parse_mesh(const std::string& path, std::string_view bytes) {
+Mesh parse_mesh(const std::string& path, std::string_view bytes, const ReadOptions& options) {
   const auto line = first_line(bytes);
   if (line.empty()) throw base::InputError(fmt::format("{}: the file is empty", path));
   for (const auto& format : formats)
     if (line.starts_with(format.first_line)) {
       auto mesh = format.read(path, bytes);
+      if (options.merge) mesh = merged(mesh, *options.merge);
       require_valid(mesh);
       return mesh;
     }

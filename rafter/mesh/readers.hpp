@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include <rafter/mesh/merge.hpp>
 #include <rafter/mesh/mesh.hpp>
 
 /// Readers for each file format. `path` is used in messages; `bytes` is the whole file. All throw InputError, and none
@@ -13,7 +14,7 @@ namespace rafter::mesh {
 std::string geometry_objection(const std::string& path);
 
 /// Reads a mesh from memory, in the format that its first line names, and checks that it is valid.
-Mesh parse_mesh(const std::string& path, std::string_view bytes);
+Mesh parse_mesh(const std::string& path, std::string_view bytes, const ReadOptions& options = {});
 
 /// Reads Gmsh .msh files of versions 2.0-2.2 and 4.1, text and binary (https://gmsh.info/doc/texinfo/gmsh.html, "Gmsh
 /// file formats").

@@ -110,8 +110,12 @@ bool have_same_vertices(const Mesh& mesh, const FacetRef& a, const FacetRef& b) 
 
 /// Holds what is known of the facets of all cells: those of one cell, and the cells of those that were looked up.
 struct FacetSides {
-  std::vector<EntitySide> alone;                     ///< facets with one cell, ascending
-  std::vector<std::optional<EntitySide>> of_lookups; ///< the first cell of each; none: no cell has it
+  /// The sides of a facet that was looked up, ascending; none: no cell has it.
+  struct Found {
+    std::optional<EntitySide> first, second;
+  };
+  std::vector<EntitySide> alone; ///< facets with one cell, ascending
+  std::vector<Found> of_lookups;
   bool is_alone(const EntitySide& side) const { return std::ranges::binary_search(alone, side); }
   std::size_t place(const EntitySide& side) const {
     return static_cast<std::size_t>(std::ranges::lower_bound(alone, side) - alone.begin());
@@ -195,7 +199,7 @@ FacetSides find_sides(const Mesh& mesh, std::span<const EntityKey> lookups) {
     std::vector<EntitySide> wrong; ///< sides of the first facet with too many, or of equal cells
   };
   std::vector<Block> blocks(num_entity_blocks(mesh, dim));
-  FacetSides result{.alone = {}, .of_lookups = std::vector<std::optional<EntitySide>>(lookups.size())};
+  FacetSides result{.alone = {}, .of_lookups = std::vector<FacetSides::Found>(lookups.size())};
   // Faults are found at the third cell of a facet, or at the second where it equals the first.
   const auto found_at = [](const std::vector<EntitySide>& sides) { return sides.size() > 2 ? sides[2] : sides.back(); };
   const auto visit = [&](std::span<const EntitySide> sides, std::size_t b) {
@@ -208,8 +212,11 @@ FacetSides find_sides(const Mesh& mesh, std::span<const EntityKey> lookups) {
           block.wrong.empty() || found_at(all) < found_at(block.wrong))
         block.wrong = all;
     if (!cells.empty())
-      for (const auto& lookup : sides.subspan(cells.size()))
-        result.of_lookups[static_cast<std::size_t>(lookup.cell)] = cells[0];
+      for (const auto& lookup : sides.subspan(cells.size())) {
+        auto& found = result.of_lookups[static_cast<std::size_t>(lookup.cell)];
+        found.first = cells[0];
+        if (cells.size() > 1) found.second = cells[1];
+      }
   };
   match_entities(mesh, dim, lookups, visit, vertices_to_match(mesh, lookups));
   std::vector<EntitySide> wrong;
@@ -271,7 +278,7 @@ std::vector<EntityKey> asked_facets(const Mesh& mesh) {
 std::vector<std::int32_t> facet_tags(const Mesh& mesh, const FacetSides& facets) {
   std::vector<std::int32_t> tags(facets.alone.size(), 0);
   for (std::size_t i = 0; i < mesh.tagged_facets.size(); ++i) {
-    const auto& side = facets.of_lookups[i];
+    const auto& side = facets.of_lookups[i].first;
     if (!side) fail_unmatched(mesh, mesh.tagged_facets[i]);
     if (!facets.is_alone(*side)) continue;
     auto& tag = tags[facets.place(*side)];
@@ -286,7 +293,7 @@ std::vector<bool> find_periodic(const Mesh& mesh, const FacetSides& facets) {
   std::size_t lookup = mesh.tagged_facets.size();
   for (const auto& facet : mesh.periodic_facets)
     for (const auto& padded : {facet.from, facet.to}) {
-      const auto& side = facets.of_lookups[lookup++];
+      const auto& side = facets.of_lookups[lookup++].first;
       if (!side) fail_no_facet(mesh, vertices_of(padded));
       if (!facets.is_alone(*side))
         throw base::InputError(fmt::format("{}the periodic facet with vertices {} lies between two cells", prefix(mesh),
@@ -301,6 +308,23 @@ bool is_interface(const Mesh& mesh, const FacetRef& facet) {
   return mesh.distribution != nullptr && std::ranges::binary_search(mesh.distribution->interface_facets, facet);
 }
 
+/// Returns the facets with a tag that have a second cell, here or on another process.
+std::vector<InnerFacet> find_inner(const Mesh& mesh, const FacetSides& facets) {
+  std::vector<InnerFacet> result;
+  for (std::size_t i = 0; i < mesh.tagged_facets.size(); ++i) {
+    const auto& [first, second] = facets.of_lookups[i];
+    const auto tag = mesh.tagged_facets[i].tag;
+    if (tag == 0 || (!second && !is_interface(mesh, *first))) continue;
+    auto& facet = result.emplace_back(InnerFacet{.first = *first, .tag = tag});
+    if (second) facet.second = *second;
+  }
+  // A facet that is listed twice keeps its first tag.
+  std::ranges::stable_sort(result, {}, &InnerFacet::first);
+  const auto are_one = [](const InnerFacet& a, const InnerFacet& b) { return a.first == b.first; };
+  result.erase(std::unique(result.begin(), result.end(), are_one), result.end());
+  return result;
+}
+
 std::shared_ptr<const Surface> build_surface(const Mesh& mesh) {
   for_cells(mesh, [&](std::int32_t group, std::int32_t cell) { check_vertices(mesh, group, cell); });
   auto order = order_vertices(mesh);
@@ -312,21 +336,31 @@ std::shared_ptr<const Surface> build_surface(const Mesh& mesh) {
   const auto is_periodic = find_periodic(mesh, facets);
   for (std::size_t f = 0; f < facets.alone.size(); ++f)
     if (is_periodic[f]) {
-      surface->periodic_tags.insert(tags[f]);
+      ++surface->facet_counts[tags[f]].periodic;
     } else if (!is_interface(mesh, facets.alone[f])) {
       surface->exterior_facets.push_back(facets.alone[f]);
       surface->exterior_tags.push_back(tags[f]);
+      ++surface->facet_counts[tags[f]].exterior;
     }
-  surface->boundary_tags.insert(surface->exterior_tags.begin(), surface->exterior_tags.end());
-  if (mesh.distribution != nullptr) {
-    surface->boundary_tags = mesh.distribution->boundary_tags;
-    surface->periodic_tags = mesh.distribution->periodic_tags;
-  }
+  surface->inner_facets = find_inner(mesh, facets);
+  for (const auto& facet : surface->inner_facets) ++surface->facet_counts[facet.tag].inner;
+  if (mesh.distribution != nullptr) surface->facet_counts = mesh.distribution->facet_counts;
   surface->vertex_representatives = std::move(order.representatives);
   return surface;
 }
 
+/// The tags of which some facets are of a kind.
+std::set<std::int32_t> tags_with(const Surface& surface, std::int64_t FacetCounts::*kind) {
+  std::set<std::int32_t> result;
+  for (const auto& [tag, counts] : surface.facet_counts)
+    if (counts.*kind > 0) result.insert(tag);
+  return result;
+}
+
 } // namespace
+
+std::set<std::int32_t> Surface::boundary_tags() const { return tags_with(*this, &FacetCounts::exterior); }
+std::set<std::int32_t> Surface::periodic_tags() const { return tags_with(*this, &FacetCounts::periodic); }
 
 const Surface& Mesh::surface() const {
   if (!surface_) surface_ = build_surface(*this);

@@ -7,12 +7,12 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/mesh/describe.hpp>
-#include <rafter/mesh/distribution.hpp>
+#include <rafter/mesh/tag_uses.hpp>
 
 namespace rafter::mesh {
 
 void ValuesByTag::add(const std::string& group, std::span<const double> values) {
-  for (const auto tag : mesh_->tags_of(group, mesh_->tdim)) {
+  for (const auto tag : tags_for(*mesh_, group, TagUse::by_tag)) {
     const auto [place, is_new] = entries_.try_emplace(tag, Entry{{values.begin(), values.end()}, group});
     if (is_new || std::ranges::equal(place->second.values, values)) continue;
     throw base::InputError(

@@ -14,7 +14,7 @@ class ValuesByTag {
 public:
   explicit ValuesByTag(const Mesh& mesh) : mesh_(&mesh) {}
 
-  /// Gives the cells of a group these values. Throws InputError for groups that the mesh lacks (Mesh::tags_of), and
+  /// Gives the cells of a group these values. Throws InputError for groups that the mesh lacks (tags_for), and
   /// where cells have other values already, from another group that they are in. Equal values are no contradiction.
   void add(const std::string& group, std::span<const double> values);
   /// Values of the cells with a tag; null: no group gives them any.

@@ -7,7 +7,9 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/base/log.hpp>
 #include <rafter/base/parallel.hpp>
+#include <rafter/mesh/describe.hpp>
 #include <rafter/mesh/values_by_tag.hpp>
 #include <rafter/operator/cell_geometry.hpp>
 
@@ -136,13 +138,23 @@ base::AlignedVector<double> parameter_values(const form::LoweredForm& form) {
 }
 
 std::vector<std::int32_t> measure_tags(const mesh::Mesh& mesh, const form::Measure& measure) {
-  const int dim = measure.kind == form::MeasureKind::cell ? mesh.tdim : mesh.tdim - 1;
   std::set<std::int32_t> tags;
   for (const auto& tag : measure.tags)
-    for (const auto number : mesh.tags_of(tag, dim)) tags.insert(number);
-  std::vector<std::int32_t> result(tags.begin(), tags.end());
-  if (measure.kind != form::MeasureKind::cell) mesh.require_boundary(result);
-  return result;
+    for (const auto number : mesh::tags_for(mesh, tag, tag_use(measure.kind))) tags.insert(number);
+  return {tags.begin(), tags.end()};
+}
+
+mesh::TagUse tag_use(form::MeasureKind kind) {
+  return kind == form::MeasureKind::cell ? mesh::TagUse::dx : mesh::TagUse::ds;
+}
+
+void warn_of_left_out(const mesh::Mesh& mesh, const form::Form& form) {
+  for (const auto& integral : form.integrals())
+    for (const auto& tag : integral.measure.tags) {
+      const auto use = tag_use(integral.measure.kind);
+      const auto text = mesh::left_out(mesh, mesh::tags_for(mesh, tag, use), "'" + tag + "'", use);
+      if (!text.empty() && mesh.communicator()->rank() == 0) base::warn_once(mesh::prefix(mesh) + text);
+    }
 }
 
 } // namespace rafter::op

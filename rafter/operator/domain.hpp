@@ -4,8 +4,10 @@
 #include <string>
 #include <vector>
 
+#include <rafter/form/form.hpp>
 #include <rafter/form/lowered.hpp>
 #include <rafter/mesh/cell_batches.hpp>
+#include <rafter/mesh/tag_uses.hpp>
 #include <rafter/space/function_space.hpp>
 
 /// Lays out the data besides vectors that kernels read, per batch and lane.
@@ -63,8 +65,15 @@ private:
 /// Values of constants and parameters of a form, shape (parameter); those of parameters without a value are NaN.
 base::AlignedVector<double> parameter_values(const form::LoweredForm& form);
 
+/// The use that integrals of a kind make of tags.
+mesh::TagUse tag_use(form::MeasureKind kind);
+
 /// Tags that a measure names, as numbers of the mesh in ascending order; empty: the measure covers everything. Throws
-/// InputError for tags that the mesh lacks, and for tags of facets that periodic boundaries identify.
+/// InputError for tags without members that integrals of this kind reach (mesh::tags_for).
 std::vector<std::int32_t> measure_tags(const mesh::Mesh& mesh, const form::Measure& measure);
+
+/// Warns, once, of tags of a form that have members beside those which its integrals reach (mesh::left_out). Throws the
+/// same.
+void warn_of_left_out(const mesh::Mesh& mesh, const form::Form& form);
 
 } // namespace rafter::op

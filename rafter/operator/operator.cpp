@@ -203,8 +203,19 @@ std::shared_ptr<GeneratedForm> build(std::span<const form::Form> functionals, co
                     kernel_options(options, device_of(options, *system.discretisation)));
 }
 
+namespace {
+
+/// Kernels of a form that nobody else looks at before.
+std::shared_ptr<const GeneratedForm> compiled_form(const form::Form& form, int rank, const Systems& systems,
+                                                   const OperatorOptions& options) {
+  warn_of_left_out(*systems.test.mesh, form);
+  return compiled(build(form, rank, systems, options));
+}
+
+} // namespace
+
 Operator::Operator(const form::Form& form, const Systems& systems, const OperatorOptions& options)
-    : Operator(compiled(build(form, 2, systems, options)), options.dirichlet) {}
+    : Operator(compiled_form(form, 2, systems, options), options.dirichlet) {}
 
 Operator::Operator(std::shared_ptr<const GeneratedForm> action, std::vector<FieldCondition> conditions,
                    std::shared_ptr<const GeneratedForm> diagonal)
@@ -512,14 +523,14 @@ void Operator::apply_boundary_values(Vector& b, Vector& x) const {
 }
 
 LinearForm::LinearForm(const form::Form& form, const System& system, const OperatorOptions& options)
-    : LinearForm(compiled(build(form, 1, system, options))) {}
+    : LinearForm(compiled_form(form, 1, system, options)) {}
 
 LinearForm::LinearForm(std::shared_ptr<const GeneratedForm> built) : kernels_(std::move(built)) {}
 
 void LinearForm::assemble(Vector& b) const { kernels_.run(nullptr, b, false); }
 
 Functional::Functional(const form::Form& form, const System& system, const OperatorOptions& options)
-    : Functional(compiled(build(form, 0, system, options))) {}
+    : Functional(compiled_form(form, 0, system, options)) {}
 
 Functional::Functional(std::shared_ptr<const GeneratedForm> built) : built_(std::move(built)), kernels_(built_) {}
 

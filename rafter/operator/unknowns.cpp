@@ -80,14 +80,20 @@ Unknowns make_unknowns(const System& system, const mesh::Pieces& pieces) {
   return result;
 }
 
-Unknowns fixed_on_boundary(const System& system, const mesh::Pieces& pieces, std::span<const std::uint8_t> is_free,
-                           std::size_t stride) {
+Unknowns fixed_on_facets(const System& system, const mesh::Pieces& pieces, std::span<const std::uint8_t> is_free,
+                         std::size_t stride) {
   Unknowns result{.gdim = system.mesh->gdim, .component = {}, .piece = {}, .points = {}, .field_offsets = {0}};
   const auto dim = static_cast<std::size_t>(result.gdim);
   auto cells = mesh::make_cell_mask(*system.mesh, false);
-  const auto& facets = system.mesh->surface().exterior_facets;
-  for (std::size_t i = 0; i < facets.size(); i += stride)
-    cells[static_cast<std::size_t>(facets[i].group)][static_cast<std::size_t>(facets[i].cell)] = 1;
+  const auto mark = [&cells](const mesh::FacetRef& facet) {
+    cells[static_cast<std::size_t>(facet.group)][static_cast<std::size_t>(facet.cell)] = 1;
+  };
+  const auto& surface = system.mesh->surface();
+  for (std::size_t i = 0; i < surface.exterior_facets.size(); i += stride) mark(surface.exterior_facets[i]);
+  for (std::size_t i = 0; i < surface.inner_facets.size(); i += stride) {
+    mark(surface.inner_facets[i].first);
+    if (surface.inner_facets[i].has_second()) mark(surface.inner_facets[i].second);
+  }
   std::vector<int> fixed; // local numbers of the constrained entries
   for (std::size_t f = 0; f < system.spaces.size(); ++f) {
     const auto& space = *system.spaces[f];

@@ -28,10 +28,11 @@ struct Unknowns {
   std::span<const double> point(std::size_t entry) const;
 };
 Unknowns make_unknowns(const System& system, const mesh::Pieces& pieces);
-/// Lists the constrained entries alone, which have `is_free` = 0, as the cells behind every `stride`-th facet of the
-/// boundary see them: field by field, numbered anew, an entry once for each of its cells.
-Unknowns fixed_on_boundary(const System& system, const mesh::Pieces& pieces, std::span<const std::uint8_t> is_free,
-                           std::size_t stride);
+/// Lists the constrained entries alone, which have `is_free` = 0, as the cells at every `stride`-th facet of the
+/// boundary and of the tagged facets inside see them: field by field, numbered anew, an entry once for each of its
+/// cells.
+Unknowns fixed_on_facets(const System& system, const mesh::Pieces& pieces, std::span<const std::uint8_t> is_free,
+                         std::size_t stride);
 
 /// The cells that integrals of a form reach with the test functions of the fields of a system.
 struct Reach {

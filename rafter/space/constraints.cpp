@@ -3,9 +3,9 @@
 #include <numeric>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/mesh/tag_uses.hpp>
 #include <rafter/space/function_space.hpp>
 #include <rafter/space/point_evaluation.hpp>
 
@@ -13,19 +13,20 @@ namespace rafter::space {
 namespace {
 
 void require_tags(const FunctionSpace& space, const DirichletCondition& condition) {
-  const auto& surface = space.mesh().surface();
-  if (surface.boundary_tags.empty())
-    throw base::InputError(fmt::format("Dirichlet condition on field '{}': the mesh '{}' has no boundary{}", space.name,
-                                       space.mesh().source,
-                                       surface.periodic_tags.empty() ? "" : ", all its outer facets are periodic"));
-  space.mesh().require_boundary(condition.tags);
-  const auto& present = surface.boundary_tags;
-  for (const std::int32_t tag : condition.tags)
-    if (!present.contains(tag))
-      throw base::InputError(
-          fmt::format("Dirichlet condition on field '{}': no boundary facet of '{}' has tag {}; tags "
-                      "there: {}",
-                      space.name, space.mesh().source, tag, fmt::join(present, ", ")));
+  const auto& mesh = space.mesh();
+  const auto& counts = mesh.surface().facet_counts;
+  const auto fail = [&space](const std::string& reason) {
+    throw base::InputError(fmt::format("Dirichlet condition on field '{}': {}", space.name, reason));
+  };
+  const bool is_everywhere = condition.is_all || condition.tags.empty();
+  if (is_everywhere && std::ranges::none_of(counts, [](const auto& of_tag) { return of_tag.second.exterior > 0; }))
+    fail(fmt::format("the mesh '{}' has no boundary{}", mesh.source,
+                     counts.empty() ? "" : ", all its outer facets are periodic"));
+  for (const auto& tag : condition.tags) try {
+      mesh::require_members(mesh, std::span(&tag, 1), std::to_string(tag), mesh::TagUse::dirichlet);
+    } catch (const base::InputError& error) {
+      fail(error.what());
+    }
 }
 
 /// Returns the components that the condition constrains, which must exist.
@@ -59,13 +60,9 @@ public:
   }
 
   void add(const DirichletCondition& condition) {
-    const auto& surface = space_.mesh().surface();
     const auto components = components_of(space_, condition);
-    const bool is_everywhere = condition.is_all || condition.tags.empty();
     ++condition_;
-    for (std::size_t i = 0; i < surface.exterior_facets.size(); ++i)
-      if (is_everywhere || std::ranges::count(condition.tags, surface.exterior_tags[i]) > 0)
-        add_facet(surface.exterior_facets[i], condition, components);
+    for (const auto& facet : facets_of(condition)) add_facet(facet, condition, components);
   }
 
   Constraints finish() {
@@ -108,6 +105,23 @@ private:
       if (by_entry[entry].condition > 0)
         result.push_back(
             {static_cast<std::int32_t>(entry), by_entry[entry].value, by_entry[entry].condition, by_entry[entry].cell});
+    return result;
+  }
+
+  /// The sides of cells on which a condition holds, ascending. Facets inside the domain have two.
+  std::vector<mesh::FacetRef> facets_of(const DirichletCondition& condition) const {
+    const auto& surface = space_.mesh().surface();
+    if (condition.is_all || condition.tags.empty()) return surface.exterior_facets;
+    const auto is_meant = [&condition](std::int32_t tag) { return std::ranges::count(condition.tags, tag) > 0; };
+    std::vector<mesh::FacetRef> result;
+    for (std::size_t i = 0; i < surface.exterior_facets.size(); ++i)
+      if (is_meant(surface.exterior_tags[i])) result.push_back(surface.exterior_facets[i]);
+    for (const auto& facet : surface.inner_facets) {
+      if (!is_meant(facet.tag)) continue;
+      result.push_back(facet.first);
+      if (facet.has_second()) result.push_back(facet.second);
+    }
+    std::ranges::sort(result);
     return result;
   }
 

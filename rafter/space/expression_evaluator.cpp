@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/mesh/tag_uses.hpp>
 
 namespace rafter::space {
 namespace {

@@ -206,7 +206,8 @@ using SpatialFunction = std::function<void(std::span<const double> x, std::span<
 /// where the function is not finite (with the point), when there is no function, and when the vector has another size.
 void interpolate(const FunctionSpace& space, const SpatialFunction& function, std::span<double> vector);
 
-/// A Dirichlet condition on the exterior facets with these tags (empty: the whole boundary).
+/// A Dirichlet condition on the facets with these tags, on the boundary and inside the domain (empty: on the whole
+/// boundary).
 struct DirichletCondition {
   std::vector<std::int32_t> tags; ///< numbers of physical groups of facets, or of classes of them; 0: those of no group
   bool is_all = false;            ///< the condition holds on the whole boundary
@@ -220,9 +221,9 @@ struct Constraints {
   std::vector<double> values;
 };
 /// Finds the entries that conditions constrain, and their values. On a part of a mesh all processes call it together
-/// and agree on the entries that they share. Throws InputError for a mesh without boundary, for tags that no exterior
-/// facet has (the message lists those there are) or that periodic facets have, for components out of range, for a
-/// missing value and for values that are not finite (with the point).
+/// and agree on the entries that they share. Throws InputError for a condition on the whole boundary of a mesh without
+/// one, for tags that no facet has (the message lists those there are) or that periodic facets have, for components out
+/// of range, for a missing value and for values that are not finite (with the point).
 Constraints make_constraints(const FunctionSpace& space, std::span<const DirichletCondition> conditions);
 
 } // namespace rafter::space

@@ -46,7 +46,7 @@ public:
   /// several.
   void agree() {
     const auto* exchange = space_.exchange();
-    if (exchange == nullptr || space_.mesh().distribution->periodic_tags.empty()) return;
+    if (exchange == nullptr || space_.mesh().surface().periodic_tags().empty()) return;
     struct Image {
       double value;
       std::int64_t cell;

@@ -158,13 +158,14 @@ private:
     std::vector<std::vector<std::vector<ChildFacet>>> parts; // shape (group)(facet of the parent)(part)
     for (const auto& group : groups_) parts.push_back(facet_parts(group));
     const auto& surface = mesh_.surface();
-    for (std::size_t i = 0; i < surface.exterior_facets.size(); ++i) {
-      const auto& facet = surface.exterior_facets[i];
+    const auto add = [&](const mesh::FacetRef& facet, std::int32_t tag) {
       const auto g = static_cast<std::size_t>(facet.group);
-      if (surface.exterior_tags[i] == 0) continue;
       for (const auto& part : parts[g][static_cast<std::size_t>(facet.facet)])
-        refined_.tagged_facets.push_back(tagged(groups_[g], facet.cell, part, surface.exterior_tags[i]));
-    }
+        refined_.tagged_facets.push_back(tagged(groups_[g], facet.cell, part, tag));
+    };
+    for (std::size_t i = 0; i < surface.exterior_facets.size(); ++i)
+      if (surface.exterior_tags[i] != 0) add(surface.exterior_facets[i], surface.exterior_tags[i]);
+    for (const auto& facet : surface.inner_facets) add(facet.first, facet.tag);
   }
 
   mesh::TaggedFacet tagged(const Group& group, std::int32_t parent, const ChildFacet& part, std::int32_t tag) const {

@@ -19,7 +19,7 @@ struct LowOrderRefinement {
     std::vector<mesh::ChildPlace> places;            ///< shape (child)
     std::vector<int> corners;                        ///< dof of `element` at each vertex, shape (child, vertex)
   };
-  std::shared_ptr<const mesh::Mesh> mesh; ///< with the tags of the space's mesh on cells and exterior facets
+  std::shared_ptr<const mesh::Mesh> mesh; ///< with the tags of the space's mesh on cells and facets
   std::vector<Group> groups;              ///< as the groups of the space's mesh
 
   /// Writes the entries of a space on `mesh` in all children of a cell of the space's mesh, shape (component, child,

@@ -8,6 +8,7 @@
 #include <set>
 
 #include <rafter/base/error.hpp>
+#include <rafter/mesh/tag_uses.hpp>
 
 #include <tests/support/periodic_meshes.hpp>
 
@@ -46,7 +47,7 @@ TEST_P(Periodic, IdentificationAlongAllAxesMakesATorus) {
       const auto& topology = mesh.topology();
       EXPECT_EQ(euler_characteristic(mesh), 0) << n << " cells across";
       EXPECT_EQ(topology.exterior_facets.empty(), GetParam() != "mixed");
-      EXPECT_EQ(topology.periodic_tags.size(), 2 * axes().size());
+      EXPECT_EQ(topology.periodic_tags().size(), 2 * axes().size());
     }
 }
 
@@ -54,11 +55,13 @@ TEST_P(Periodic, FacetsOfOtherSidesStayOnTheBoundary) {
   if (dim() == 1) return;
   const auto mesh = periodic_box(GetParam(), 3, std::array{1});
   const auto& topology = mesh.topology();
-  EXPECT_EQ(topology.periodic_tags, (std::set<std::int32_t>{3, 4}));
+  EXPECT_EQ(topology.periodic_tags(), (std::set<std::int32_t>{3, 4}));
   std::set<std::int32_t> tags(topology.exterior_tags.begin(), topology.exterior_tags.end());
   EXPECT_EQ(tags, dim() == 2 ? (std::set<std::int32_t>{1, 2}) : (std::set<std::int32_t>{1, 2, 5, 6}));
-  EXPECT_THROW(mesh.require_boundary(std::vector<std::int32_t>{3}), base::InputError);
-  EXPECT_NO_THROW(mesh.require_boundary(std::vector<std::int32_t>{1}));
+  for (const auto use : {mesh::TagUse::ds, mesh::TagUse::dirichlet, mesh::TagUse::periodic}) {
+    EXPECT_THROW(mesh::tags_for(mesh, "ymin", use), base::InputError);
+    EXPECT_EQ(mesh::tags_for(mesh, "xmin", use), std::vector<std::int32_t>{1});
+  }
 }
 
 /// Returns the image in [0, size) of a point under the periods of a box.
@@ -103,7 +106,7 @@ TEST_P(Periodic, RefinementKeepsTheIdentification) {
     const auto &a = carried.topology(), &b = found.topology();
     EXPECT_EQ(a.representatives, b.representatives);
     EXPECT_EQ(a.exterior_facets, b.exterior_facets);
-    EXPECT_EQ(a.periodic_tags, b.periodic_tags);
+    EXPECT_EQ(a.periodic_tags(), b.periodic_tags());
     EXPECT_EQ(carried.global_vertices, found.global_vertices);
     for (std::size_t g = 0; g < a.groups.size(); ++g) {
       EXPECT_EQ(a.groups[g].edge_orientations, b.groups[g].edge_orientations);

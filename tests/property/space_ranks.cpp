@@ -9,6 +9,7 @@
 
 #include <rafter/space/random_field.hpp>
 
+#include <tests/support/inner_facets.hpp>
 #include <tests/support/periodic_meshes.hpp>
 #include <tests/support/rank_meshes.hpp>
 
@@ -37,8 +38,10 @@ void for_dofs(const space::FunctionSpace& part, const space::FunctionSpace& whol
 class SpacesOfRanks : public ::testing::TestWithParam<std::string> {
 protected:
   std::vector<mesh::Mesh> meshes() const {
-    return {rank_box(GetParam()), curved_rank_box(GetParam()), periodic_rank_box(GetParam()),
-            periodic_rank_box(GetParam(), 3)};
+    std::vector<mesh::Mesh> result{rank_box(GetParam()), curved_rank_box(GetParam()), periodic_rank_box(GetParam()),
+                                   periodic_rank_box(GetParam(), 3)};
+    for (auto& mesh : result) mesh = with_tag(mesh, some_inner_facets(mesh), 9);
+    return result;
   }
   /// Calls check(process, space on the part, space on the whole mesh) on every process.
   template <class Check> void on_all(const Check& check) const {
@@ -158,8 +161,9 @@ TEST_P(SpacesOfRanks, ExchangesBringTheValuesOfOwners) {
 
 TEST_P(SpacesOfRanks, RandomFieldsAndConditionsAreThoseOfTheWholeMesh) {
   const auto tags = [](const space::FunctionSpace& space) {
-    std::set<std::int32_t> all = space.mesh().topology().boundary_tags;
+    std::set<std::int32_t> all = space.mesh().topology().boundary_tags();
     all.erase(0);
+    all.insert(9); // inside the domain
     return std::vector<std::int32_t>(all.begin(), all.end());
   };
   const auto conditions = [&](const space::FunctionSpace& space) {
@@ -184,7 +188,7 @@ TEST_P(SpacesOfRanks, RandomFieldsAndConditionsAreThoseOfTheWholeMesh) {
     EXPECT_EQ(found.size(), of_part.entries.size());
     EXPECT_TRUE(std::ranges::is_sorted(of_part.entries));
     const bool is_open = part.mesh().periodic_facets.empty() && part.mesh().distribution != nullptr &&
-                         part.mesh().distribution->periodic_tags.empty();
+                         part.mesh().surface().periodic_tags().empty();
     for_dofs(part, whole, [&](std::int32_t entry, std::int32_t of_whole_mesh) {
       if (is_open) {
         EXPECT_EQ(own[static_cast<std::size_t>(entry)], all[static_cast<std::size_t>(of_whole_mesh)]);

@@ -196,7 +196,7 @@ TEST(generations, are_periodic_down_to_the_last_with_several_cells_across) {
   const auto torus = mesh::periodic_generations(mesh::box_generations({.cells = {8, 8}, .shape = ""}),
                                                 {{.from = {"xmin"}, .to = {"xmax"}}});
   ASSERT_EQ(torus.meshes.size(), 3u); // 2, 4 and 8 cells across
-  for (std::size_t l = 0; l < 3; ++l) EXPECT_FALSE(torus.meshes[l]->surface().periodic_tags.empty());
+  for (std::size_t l = 0; l < 3; ++l) EXPECT_FALSE(torus.meshes[l]->surface().periodic_tags().empty());
   for (std::size_t l = 0; l < 2; ++l) EXPECT_EQ(torus.refinements[l].coarse, torus.meshes[l]);
   EXPECT_THROW(mesh::periodic_generations(mesh::box_generations({.cells = {1, 8}, .shape = ""}),
                                           {{.from = {"xmin"}, .to = {"xmax"}}}),

@@ -62,7 +62,7 @@ TEST(LocalPart, HasItsCellsWithWhatBelongsToThem) {
     for (const auto tag : topology.exterior_tags) ++tags[tag];
     const std::map<std::int32_t, int> expected{{process->rank() == 0 ? 1 : 2, 2}, {3, num_columns}, {4, num_columns}};
     EXPECT_EQ(tags, expected);
-    EXPECT_EQ(topology.boundary_tags, (std::set<std::int32_t>{1, 2, 3, 4})) << "of both processes";
+    EXPECT_EQ(topology.boundary_tags(), (std::set<std::int32_t>{1, 2, 3, 4})) << "of both processes";
     EXPECT_EQ(part.tags_of("xmax", 1), std::vector<std::int32_t>{2});
     const auto& distribution = *part.distribution;
     EXPECT_EQ(distribution.interface_facets.size(), 2U);
@@ -114,8 +114,8 @@ TEST_P(LocalParts, BoundariesTogetherAreTheBoundaryOfTheMesh) {
         comm::run_in_process(num_ranks, [&](const Process& process) {
           const auto part = mesh::local_part(mesh, ranks, process);
           const auto& topology = part.topology();
-          EXPECT_EQ(topology.boundary_tags, expected.boundary_tags);
-          EXPECT_EQ(topology.periodic_tags, expected.periodic_tags);
+          EXPECT_EQ(topology.boundary_tags(), expected.boundary_tags());
+          EXPECT_EQ(topology.periodic_tags(), expected.periodic_tags());
           const std::lock_guard lock(mutex);
           for (std::size_t i = 0; i < topology.exterior_facets.size(); ++i) {
             auto facet = topology.exterior_facets[i];
