@@ -22,8 +22,10 @@ void require_tags(const FunctionSpace& space, const DirichletCondition& conditio
   if (is_everywhere && std::ranges::none_of(counts, [](const auto& of_tag) { return of_tag.second.exterior > 0; }))
     fail(fmt::format("the mesh '{}' has no boundary{}", mesh.source,
                      counts.empty() ? "" : ", all its outer facets are periodic"));
-  for (const auto& tag : condition.tags) try {
-      mesh::require_members(mesh, std::span(&tag, 1), std::to_string(tag), mesh::TagUse::dirichlet);
+  for (const auto group : condition.tags) try {
+      const auto tags = mesh.tags_of_groups(std::span(&group, 1), mesh.tdim - 1);
+      const auto name = fmt::format("'{}'", mesh.physical_groups.text(mesh.tdim - 1, group));
+      mesh::require_members(mesh, tags, name, mesh::TagUse::dirichlet);
     } catch (const base::InputError& error) {
       fail(error.what());
     }
@@ -170,9 +172,9 @@ Constraints make_constraints(const FunctionSpace& space, std::span<const Dirichl
     for (const DirichletCondition& condition : conditions) {
       if (!condition.value)
         throw base::InputError(fmt::format("Dirichlet condition on field '{}': no value given", space.name));
+      require_tags(space, condition);
       DirichletCondition all = condition; // its tags are those of groups as well as of their classes
       all.tags = space.mesh().tags_of_groups(condition.tags, space.mesh().tdim - 1);
-      require_tags(space, all);
       collector.add(all);
     }
   });
