@@ -20,7 +20,7 @@ void PreparedProblem::make_stepper(form::ThetaForms forms, const std::shared_ptr
     io::warn_unused(problem_, "newton", problem_.forms.main_key() + " is linear in the fields");
   data_->bind(stepper_->load(), load->form); // the tangent already has them
   start_ = find_start();
-  if (saved_time_ && saved_time_->lag) {
+  if (saved_time_ && saved_time_->lag && stepper_->has_intermediates()) {
     solvers::IntermediateValues intermediate{operator_->make_vector(), *saved_time_->lag};
     std::ranges::copy(saved_intermediate_, intermediate.values.host_overwrite().begin());
     stepper_->set_intermediate(std::move(intermediate));

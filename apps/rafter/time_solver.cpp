@@ -64,7 +64,12 @@ private:
           fmt::format("{}: time.end: the state of {} is that of t = {:.6g} already, but for rounding; "
                       "accepted is a time after that, found {}",
                       time.end_location.text(), time.restart, saved.time, time.end));
-    if (goes_on && !problem_.has_solver_method) method_ = saved.method;
+    if (goes_on && !problem_.has_solver_method && !saved.method.empty()) try {
+        method_ = solvers::find_method(saved.method).name;
+      } catch (const base::InputError& error) {
+        throw base::InputError(fmt::format("{}: time.restart: {}: the method of its linear systems is damaged: {}",
+                                           time.restart_location.text(), time.restart, error.what()));
+      }
     if (stepper_.has_intermediates() && stepper_.intermediate() == nullptr)
       prepared_.tell(fmt::format(
           "restart: {} holds no intermediate values of fields without dt(), so that the step from t = {:.6g} "

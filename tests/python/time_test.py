@@ -314,6 +314,12 @@ file = "whole.vtkhdf"
                                   "--set", "time.theta=1")
             self.assertNotIn("holds no intermediate values", again.stderr)
             self.assertGreater(rest["functionals"][name], 0)
+            # A run with theta = 1 that goes on from one with intermediate values keeps none.
+            later = "0.3" if text == SPLIT else "0.95"
+            self.solve(text, "--set", "time.restart=rest.vtkhdf", "--set", "output.file=implicit.vtkhdf", "--set", "time.theta=1",
+                       "--set", f"time.end={later}")
+            _, result = self.solve(text, "--set", "time.restart=implicit.vtkhdf", "--set", "output.file=on.vtkhdf", "--set", "time.end=1.15")
+            self.assertIn("restart: implicit.vtkhdf holds no intermediate values", result.stderr)
 
     def test_theta_zero_needs_derivatives_of_all_fields(self):
         for text, name in ((SPLIT, "w"), (STOKES, "p")):
