@@ -62,9 +62,9 @@ ssize_t write_shown(void* shown, const char* bytes, std::size_t size) {
 } // namespace
 
 void guard_standard_output() {
-  static base::TerminalText shown;
+  static auto* const shown = new base::TerminalText; // it outlives all that prints when the process ends
   std::FILE* guarded =
-      ::fopencookie(&shown, "w", {.read = nullptr, .write = write_shown, .seek = nullptr, .close = nullptr});
+      ::fopencookie(shown, "w", {.read = nullptr, .write = write_shown, .seek = nullptr, .close = nullptr});
   if (guarded == nullptr) throw std::bad_alloc();
   std::setvbuf(guarded, nullptr, ::isatty(STDOUT_FILENO) == 1 ? _IOLBF : _IOFBF, BUFSIZ);
   std::fflush(stdout);

@@ -89,7 +89,9 @@ void warn_of_unused_plan_keys(const op::GeneratedForm& built, const op::Operator
   const auto kernels = planned_kernels(built);
   if (kernels.empty()) return;
   // A whole plan, as reports print it, was copied rather than composed: it may have keys that do not matter.
-  const bool is_whole = words.size() >= base::words(schedule::to_string(*built.options.plan)).size();
+  // Another plan of a matrix would be weighed by setting up its pattern again.
+  const bool is_compared =
+      built.matrix == nullptr && words.size() < base::words(schedule::to_string(*built.options.plan)).size();
   for (std::size_t i = 0; i < words.size(); ++i) {
     const auto equals = words[i].find('=');
     if (equals == std::string::npos) continue; // the word "default"
@@ -103,7 +105,7 @@ void warn_of_unused_plan_keys(const op::GeneratedForm& built, const op::Operator
       const auto found = value_of(last.plan, asked.key);
       warn(found.empty() ? fmt::format("kernels with mapping={} have no such key", last.plan.mapping)
                          : fmt::format("the kernel of {} has {}={}", last.name, asked.key, found));
-    } else if (!is_whole && is_same_without(asked, words, built, options))
+    } else if (is_compared && is_same_without(asked, words, built, options))
       warn("the kernels are the same without it");
   }
 }
