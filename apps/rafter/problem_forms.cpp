@@ -43,20 +43,6 @@ form::Expr as_tensor(const std::vector<int>& shape, std::vector<form::Expr> comp
 /// Returns whether a coefficient consists of numbers, and not of an expression or a function of a space.
 bool is_constant(const io::Coefficient& data) { return data.is_by_tag || (!data.data && data.value.is_constant()); }
 
-/// Returns whether the expression holds no field, so that it can be evaluated at any point.
-bool is_function_of_x(const form::Expr& e) {
-  std::set<const form::ExprNode*> is_seen;
-  std::vector<form::Expr> left{e};
-  while (!left.empty()) {
-    const auto next = std::move(left.back());
-    left.pop_back();
-    if (!is_seen.insert(&next.node()).second) continue;
-    if (next.kind() == form::NodeKind::field) return false;
-    for (const auto& operand : next.operands()) left.push_back(operand);
-  }
-  return true;
-}
-
 [[noreturn]] void refuse(const io::Location& location, const std::string& key, const std::string& message) {
   throw base::InputError(fmt::format("{}: {}: {}", location.text(), key, message));
 }
@@ -94,6 +80,20 @@ void require_all_fields(const io::Problem& problem, const ProblemForms::Spaces& 
 }
 
 } // namespace
+
+bool is_function_of_x(const form::Expr& e) {
+  std::set<const form::ExprNode*> is_seen;
+  std::vector<form::Expr> left{e};
+  while (!left.empty()) {
+    const auto next = std::move(left.back());
+    left.pop_back();
+    if (!is_seen.insert(&next.node()).second) continue;
+    if (next.kind() == form::NodeKind::field) return false;
+    if (next.kind() == form::NodeKind::coefficient && next.node().coefficient->is_by_tag) return false;
+    for (const auto& operand : next.operands()) left.push_back(operand);
+  }
+  return true;
+}
 
 ProblemForms::ProblemForms(const io::Problem& problem, const mesh::Mesh& mesh, Spaces spaces, ProblemData& data)
     : problem_(problem), mesh_(mesh), spaces_(std::move(spaces)), time_(std::make_shared<form::CoefficientData>()),

@@ -101,7 +101,7 @@ public:
   /// Makes one step; `u` holds the state before and after it, and is where the solver starts from. After a step that
   /// failed, as the result says, `u` is no state of any time. Throws the errors of newton().
   TimeStepResult advance(const TimeStep& step, Vector& u);
-  /// Describes the first cell where the residual of a state is not finite; "": it is finite.
+  /// Describes the first cell where the residual of a state, or its derivative, is not finite; "": both are.
   std::string describe_non_finite(const TimeStep& step, const Vector& u);
 
 private:
