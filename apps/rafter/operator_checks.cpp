@@ -82,7 +82,7 @@ Probe make_probe(const op::Operator& A, unsigned seed) {
 
 void require_finite(const op::Operator& A, const Probe& probe, const io::Problem& problem, const ProblemForms& forms) {
   const solvers::VectorOps ops(A.device());
-  if (std::isfinite(ops.norm(probe.image))) return;
+  if (ops.first_non_finite(probe.image) < 0) return;
   const auto found = describe_non_finite(problem, forms, *A.system().mesh);
   throw base::InputError(
       found.empty() ? fmt::format("{}: {}: the operator has values that are not finite: check its expressions for "
@@ -100,9 +100,10 @@ double asymmetry(const op::Operator& A, const Probe& probe, const io::Problem& p
   // Rounding errors are random, so that they grow with the square root of the number of entries, as the norms do.
   const double size =
       (ops.norm(Au) * ops.norm(v) + ops.norm(u) * ops.norm(Av)) / std::sqrt(static_cast<double>(A.num_unknowns()));
+  if (size == 0) return 0; // as of derivatives that vanish at a state
   if (!(size > std::numeric_limits<double>::min()))
-    throw base::InputError(fmt::format("{}: {}: the operator's values are so small that their squares vanish in "
-                                       "floating-point numbers: multiply all forms by the same large number",
+    throw base::InputError(fmt::format("{}: {}: the operator's values are below the smallest normal double, 2.2e-308: "
+                                       "multiply all forms by the same large number",
                                        problem.forms.main().location.text(), problem.forms.main_key()));
   // Operators in single and in double precision have different bounds.
   const double accepted = A.precision_error() > 0 ? op::max_precision_error : 1e-10;

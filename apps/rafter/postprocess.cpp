@@ -57,7 +57,7 @@ double relative(double error, double norm) { return norm > 0 ? error / norm : er
 
 Postprocess::Postprocess(const io::Problem& problem, const ProblemForms& forms, const ProblemData& data,
                          const op::System& system, const op::OperatorOptions& options)
-    : problem_(problem), data_(data), numbers_(forms.functional_numbers()) {
+    : problem_(problem), forms_(forms), data_(data), mesh_(system.mesh), numbers_(forms.functional_numbers()) {
   auto own_options = options;
   own_options.plan.clear(); // a plan of the user is meant for the operator
   for (const auto& functional : problem.functionals) {
@@ -107,14 +107,48 @@ std::vector<double> Postprocess::evaluate(const Kernels& kernels, const op::Vect
   return functional.values(solution);
 }
 
+/// Points of quadrature lie inside cells, so that what grows without bound towards a vertex is finite at all of them.
+double Postprocess::largest_at_nodes(std::size_t index) const {
+  const auto& mesh = *mesh_;
+  const auto dim = static_cast<std::size_t>(mesh.gdim);
+  std::vector<std::uint8_t> is_node(mesh.points.size() / dim, 0);
+  for (const auto& group : mesh.groups)
+    for (const auto node : group.nodes()) is_node[static_cast<std::size_t>(node)] = 1;
+  const auto& [number, texts] = problem_.check.exact[index];
+  const auto& field = problem_.fields[number];
+  const auto count = static_cast<std::size_t>(field.num_components());
+  if (!std::ranges::all_of(forms_.point_components(texts, count, "check." + field.name), is_function_of_x)) return 0;
+  const auto exact = forms_.qfunction(texts, {}, field.num_components(), "check." + field.name);
+  std::vector<double> values(count);
+  double largest = 0;
+  for (std::size_t node = 0; node < is_node.size(); ++node) {
+    if (is_node[node] == 0) continue;
+    exact(std::span(mesh.points).subspan(node * dim, dim), values);
+    for (const double value : values) largest = std::max(largest, std::abs(value));
+  }
+  return largest;
+}
+
 void Postprocess::require_finite_solutions(const op::Vector& any) const {
-  for (const auto& norms : norms_) {
+  for (std::size_t i = 0; i < norms_.size(); ++i) {
+    const auto& norms = norms_[i];
+    const auto refuse = [&norms](std::string_view what) {
+      throw base::InputError(fmt::format("{}: check.{}: {}", norms.place.text(), norms.field, what));
+    };
+    const double largest = largest_at_nodes(i);
     const auto squares = evaluate(norms.squares, any);
     for (const auto& [square, what] : {std::pair(l2_exact, "the exact solution"), std::pair(h1_exact, "its gradient")})
       if (!std::isfinite(squares[square]))
-        throw base::InputError(fmt::format("{}: check.{}: {} is not finite everywhere on the mesh: check for divisions "
-                                           "by zero, roots and logarithms",
-                                           norms.place.text(), norms.field, what));
+        refuse(
+            fmt::format("{} is not finite everywhere on the mesh, or its square exceeds the largest double, 1.8e308: "
+                        "check for divisions by zero, roots and logarithms",
+                        what));
+    constexpr double least = 1e-290; // smaller squares have lost digits
+    if (largest > 0 && largest < 1e-140 && squares[l2_exact] < least)
+      refuse(fmt::format(
+          "the exact solution is so small (up to {:.1e} at the nodes of the mesh) that its square vanishes in "
+          "doubles, and with it the measure of errors: use a larger unit",
+          largest));
   }
 }
 

@@ -20,16 +20,17 @@ namespace rafter::app {
 /// exist only while they are evaluated.
 class Postprocess {
 public:
-  /// Throws InputError for functionals and fields of the output whose texts are wrong. Problem and data must outlive
-  /// the object.
+  /// Throws InputError for functionals and fields of the output whose texts are wrong. Problem, forms and data must
+  /// outlive the object.
   Postprocess(const io::Problem& problem, const ProblemForms& forms, const ProblemData& data, const op::System& system,
               const op::OperatorOptions& options);
 
   /// Returns the kernels that must be compiled before the calls below.
   std::vector<std::shared_ptr<op::GeneratedForm>> kernels() const;
 
-  /// Throws InputError where an exact solution or its gradient is not finite, which is known before the solve. `any` is
-  /// a vector of the system, whose values do not matter.
+  /// Throws InputError where an exact solution is not finite, at the nodes of the mesh and the points of quadrature, or
+  /// its gradient at these points, which is known before the solve. `any` is a vector of the system, whose values do
+  /// not matter.
   void require_finite_solutions(const op::Vector& any) const;
 
   /// Returns relative errors in the L2 norm and the H1 seminorm of every field with an exact solution, by quadrature of
@@ -53,8 +54,14 @@ private:
   };
   /// Evaluates a functional of the solution and the known fields: all its values.
   std::vector<double> evaluate(const Kernels& kernels, const op::Vector& solution) const;
+  /// Largest size of an exact solution at the nodes of the mesh, 0 where it holds known fields or coefficients by tag.
+  /// Throws InputError where one of its values there is not finite. `index` is that of the entry in
+  /// problem.check.exact.
+  double largest_at_nodes(std::size_t index) const;
   const io::Problem& problem_;
+  const ProblemForms& forms_;
   const ProblemData& data_;
+  std::shared_ptr<const mesh::Mesh> mesh_;
   std::vector<FieldNorms> norms_;
   std::vector<io::DerivedField> output_fields_;
   struct Functional {

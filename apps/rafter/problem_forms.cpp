@@ -46,11 +46,6 @@ form::Expr as_tensor(const std::vector<int>& shape, std::vector<form::Expr> comp
 /// Returns whether a coefficient consists of numbers, and not of an expression or a function of a space.
 bool is_constant(const io::Coefficient& data) { return data.is_by_tag || (!data.data && data.value.is_constant()); }
 
-/// Returns whether the expression holds no field, so that it can be evaluated at any point.
-bool is_function_of_x(const form::Expr& e) {
-  return !form::any_node(e, [](const form::Expr& node) { return node.kind() == form::NodeKind::field; });
-}
-
 [[noreturn]] void refuse(const io::Location& location, const std::string& key, const std::string& message) {
   throw base::InputError(fmt::format("{}: {}: {}", location.text(), key, message));
 }
@@ -111,6 +106,13 @@ void require_all_fields(const io::Problem& problem, const ProblemForms::Spaces& 
 }
 
 } // namespace
+
+bool is_function_of_x(const form::Expr& e) {
+  return !form::any_node(e, [](const form::Expr& node) {
+    return node.kind() == form::NodeKind::field ||
+           (node.kind() == form::NodeKind::coefficient && node.node().coefficient->is_by_tag);
+  });
+}
 
 ProblemForms::ProblemForms(const io::Problem& problem, const mesh::Mesh& mesh, Spaces spaces, ProblemData& data)
     : problem_(problem), mesh_(mesh), spaces_(std::move(spaces)), time_(std::make_shared<form::CoefficientData>()),

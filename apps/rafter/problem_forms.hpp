@@ -115,4 +115,7 @@ private:
   std::vector<std::shared_ptr<form::CoefficientData>> functional_numbers_;
 };
 
+/// Returns whether the expression holds no field and no coefficient by tag, so that it can be evaluated at any point.
+bool is_function_of_x(const form::Expr& e);
+
 } // namespace rafter::app

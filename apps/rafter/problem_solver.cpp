@@ -62,26 +62,15 @@ struct RightHandSide {
   std::string warning;              ///< tells what was removed from b so that a solution exists; empty if nothing was
 };
 
-/// Throws InputError unless the values of the linear form are finite and have squares that neither overflow nor vanish.
-void require_representable(const PreparedProblem& prepared, const op::Vector& b) {
+/// Throws InputError unless the values of the linear form and their norm are finite.
+void require_finite_loads(const PreparedProblem& prepared, const op::Vector& b) {
   const auto& problem = prepared.problem();
-  const double norm = solvers::VectorOps(b.device()).norm(b);
-  double largest = 0;
-  for (const double value : b.host_read())
-    largest = std::max(largest, std::isfinite(value) ? std::abs(value) : INFINITY);
-  constexpr double least = 1e-150; // the square of a smaller number loses precision
-  if (largest == 0 || (std::isfinite(norm) && norm > least)) return;
-  if (std::isfinite(largest))
-    throw base::InputError(
-        fmt::format("{}: forms.L: the right-hand side is so {} (up to {:.1e}) that squares {} "
-                    "floating-point numbers: multiply forms.L and the values of [[dirichlet]] by the "
-                    "same number, the solution is multiplied by it",
-                    problem.forms.L->location.text(), largest > 1 ? "large" : "small", largest,
-                    largest > 1 ? "exceed" : "vanish in"));
+  if (std::isfinite(solvers::VectorOps(b.device()).norm(b))) return;
   const auto found = describe_non_finite(problem, prepared.forms(), *prepared.system().mesh);
   throw base::InputError(!found.empty() ? found
                                         : problem.forms.L->location.text() +
-                                              ": forms.L: the right-hand side is not finite: check its expressions");
+                                              ": forms.L: the right-hand side is not finite, or its norm exceeds the "
+                                              "largest double, 1.8e308: check its expressions");
 }
 
 RightHandSide make_right_hand_side(const PreparedProblem& prepared, const solvers::ConstrainedNullSpace& null_space) {
@@ -93,7 +82,7 @@ RightHandSide make_right_hand_side(const PreparedProblem& prepared, const solver
     prepared.linear_form()->assemble(result.b);
   else
     ops.fill(0, result.b);
-  require_representable(prepared, result.b);
+  require_finite_loads(prepared, result.b);
   op::Vector load = A.make_vector();
   ops.copy(result.b, load);
   A.apply_boundary_values(result.b, result.x);
@@ -510,15 +499,27 @@ solvers::NewtonResult run_newton(const PreparedProblem& prepared, const std::str
   return result;
 }
 
-/// Throws InputError unless the residual has finite values at the starting state.
+/// Throws InputError unless the residual and its derivative have finite values at the starting state.
 void require_finite_start(const PreparedProblem& prepared, const op::Vector& start) {
+  auto& equations = *prepared.residual_problem();
+  const auto& problem = prepared.problem();
   op::Vector r = prepared.operator_a().make_vector();
-  prepared.residual_problem()->residual(start, r);
-  if (solvers::VectorOps(r.device()).first_non_finite(r) < 0) return;
-  throw base::InputError(
-      fmt::format("{}: forms.F: the residual of the starting state is not finite: {}; fields.NAME.initial = "
-                  "\"expression\" gives another state to start from",
-                  prepared.problem().forms.F->location.text(), prepared.residual_problem()->describe_non_finite(r)));
+  const auto require = [&](std::string_view what) {
+    if (solvers::VectorOps(r.device()).first_non_finite(r) < 0) return;
+    const auto coefficient = describe_non_finite(problem, prepared.forms(), *prepared.system().mesh);
+    if (!coefficient.empty()) throw base::InputError(coefficient);
+    throw base::InputError(fmt::format("{}: forms.F: {} the starting state is not finite: {}; fields.NAME.initial = "
+                                       "\"expression\" gives another state to start from",
+                                       problem.forms.F->location.text(), what,
+                                       equations.describe_non_finite(r, start)));
+  };
+  equations.residual(start, r);
+  require("the residual of");
+  op::Vector ones = prepared.operator_a().make_vector();
+  solvers::VectorOps(ones.device()).fill(1, ones);
+  equations.linearise(start);
+  equations.apply_tangent_free(ones, r);
+  require("the derivative of the residual at");
 }
 
 Solved solve_residual(const PreparedProblem& prepared, const RunEvents& events, Phases& phases) {

@@ -7,7 +7,7 @@
 namespace rafter::op {
 namespace {
 
-constexpr std::array<std::string_view, 14> loops{"size_at(| x[e]): sum size = abs(x)",
+constexpr std::array<std::string_view, 15> loops{"size_at(| x[e]): sum size = abs(x)",
                                                  "size_at_float(| x[e]: float): sum size = abs(x)",
                                                  "copy(| x, y): y = x",
                                                  "copy_float(| x: float, y: float): y = x",
@@ -20,7 +20,8 @@ constexpr std::array<std::string_view, 14> loops{"size_at(| x[e]): sum size = ab
                                                  "put_at(| values, y[e]): y = values",
                                                  "take_at(| x[e], values): values = x",
                                                  "differ_at(| values, x[e], y[e]): y = values - x; sum size = abs(y)",
-                                                 "square_at(| x[e]): sum square = x*x"};
+                                                 "square_at(| x[e]): sum square = x*x",
+                                                 "scaled_square_at(a | x[e]): let y = a*x; sum square = y*y"};
 
 /// The name of a loop on vectors of this type.
 template <class T> std::string name(const char* loop) {
@@ -81,8 +82,14 @@ bool EntryList::put_differences_at(const Vector& values, const Vector& x, Vector
   return !is_empty() && runner()->run("differ_at", {}, {values, x, y, entries_}).front() != 0;
 }
 
-double EntryList::square_at(const Vector& x) const {
-  return is_empty() ? 0 : runner()->run("square_at", {}, {x, entries_}).front();
+double EntryList::square_at(const Vector& x, double factor) const {
+  if (is_empty()) return 0;
+  return factor == 1 ? runner()->run("square_at", {}, {x, entries_}).front()
+                     : runner()->run("scaled_square_at", {factor}, {x, entries_}).front();
+}
+
+double EntryList::norm_at(const Vector& x) const {
+  return scaled_root([&](double factor) { return square_at(x, factor); });
 }
 
 template bool EntryList::are_zero(const Vector&) const;

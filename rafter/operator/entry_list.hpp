@@ -26,7 +26,8 @@ public:
   void take_at(const Vector& x, Vector& values) const; ///< values = x at entries, in their order
   /// Sets y = values - x at entries, the values in their order. Returns whether any of them is not 0.
   bool put_differences_at(const Vector& values, const Vector& x, Vector& y) const;
-  double square_at(const Vector& x) const; ///< sum of the squares at entries
+  double square_at(const Vector& x, double factor = 1) const; ///< sum of the squares of factor x at entries
+  double norm_at(const Vector& x) const;                      ///< 2-norm of x at entries (scaled_root())
   using Values = FreeList<Vector>::Loan;
   Values sums_at(const Vector& x, const Vector& y) const; ///< x + y at entries, in their order
 

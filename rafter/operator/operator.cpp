@@ -497,10 +497,13 @@ DiagonalBlocks Operator::diagonal_blocks(const SparseMatrix& matrix, BlockKind k
   return sparse_assembly().diagonal_blocks(matrix, kind);
 }
 
-double Operator::constrained_square(const Vector& v) const {
-  double sum = (owned_constrained_ != nullptr ? *owned_constrained_ : *constrained_).square_at(v);
-  communicator()->sum(std::span(&sum, 1));
-  return sum;
+double Operator::constrained_norm(const Vector& v) const {
+  const auto& entries = owned_constrained_ != nullptr ? *owned_constrained_ : *constrained_;
+  return scaled_root([&](double factor) {
+    double sum = entries.square_at(v, factor);
+    communicator()->sum(std::span(&sum, 1));
+    return sum;
+  });
 }
 
 void Operator::apply_boundary_values(Vector& b, Vector& x) const {

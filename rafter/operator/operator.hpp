@@ -175,8 +175,8 @@ public:
   /// The constrained entries, with the values that boundary conditions have now. Throws InputError where those of their
   /// parameters are missing.
   const space::Constraints& constraints() const;
-  /// Sum of the squares of v's constrained entries, over all processes.
-  double constrained_square(const Vector& v) const;
+  /// 2-norm of v's constrained entries, over all processes, which neither overflows nor underflows.
+  double constrained_norm(const Vector& v) const;
   /// The conditions that the operator was made with; empty where it was made with entries.
   std::span<const FieldCondition> conditions() const { return conditions_; }
   /// The values of data fields, constants and parameters.

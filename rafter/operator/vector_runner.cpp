@@ -2,6 +2,7 @@
 #include <rafter/operator/vector_runner.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
@@ -64,6 +65,16 @@ void require_room(Vector& array, const std::shared_ptr<device::Device>& device, 
 }
 
 } // namespace
+
+double scaled_root(const std::function<double(double factor)>& square_of) {
+  // Squares of numbers up to 2^1024 times the first factor are below 2^848, those from 2^-1074 on times the last above
+  // 2^-948. A sum above `least` loses nothing by what vanishes, of up to 2^70 squares of which each is below 2^-1022.
+  constexpr double reducing = 0x1p-600, enlarging = 0x1p600, least = 0x1p-900;
+  const double square = square_of(1);
+  if (square >= least && std::isfinite(square)) return std::sqrt(square);
+  const double factor = square < least ? enlarging : reducing;
+  return std::sqrt(square_of(factor)) / factor;
+}
 
 void add_pairwise(std::span<double> sums, std::size_t num_sums) {
   const std::size_t num_rows = num_sums == 0 ? 0 : sums.size() / num_sums;

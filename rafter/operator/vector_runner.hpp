@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <array>
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <utility>
@@ -14,6 +15,11 @@ namespace rafter::op {
 /// Operands of a loop in their order, then its lists.
 using LoopOperands = std::span<const LoopOperand>;
 using Scalars = std::span<const double>;
+
+/// Returns the root of a sum of squares, `square_of(1)`, that is neither lost nor beyond the range of doubles where its
+/// root is not. Where it overflows, or is so small that squares may have lost digits, `square_of(factor)` is the sum of
+/// the squares of the numbers times a power of two, which is exact (Blue 1978, doi:10.1145/355769.355771).
+double scaled_root(const std::function<double(double factor)>& square_of);
 
 /// Adds the rows of `sums`, shape (row, num_sums), pairwise into the first row.
 void add_pairwise(std::span<double> sums, std::size_t num_sums);

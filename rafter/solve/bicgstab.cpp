@@ -18,17 +18,18 @@ namespace {
 class StabilisedBiconjugateGradients {
 public:
   StabilisedBiconjugateGradients(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
-                                 const IterationControl& control)
-      : A_(A), b_(b), x_(x), M_(M), ops_(A), progress_(control, A.num_unknowns(), A.communicator()), rounding_(A, ops_),
-        confirmation_(A, b, x, ops_, progress_, rounding_), r_(A.device(), b.size()), shadow_(A.device(), b.size()),
-        p_(A.device(), b.size()), v_(A.device(), b.size()), t_(A.device(), b.size()), z_(A.device(), b.size()) {
+                                 const IterationControl& control, ResidualRange& range)
+      : A_(A), b_(b), x_(x), M_(M), range_(range), ops_(A), progress_(control, A.num_unknowns(), A.communicator()),
+        rounding_(A, ops_), confirmation_(A, b, x, ops_, progress_, rounding_), r_(A.device(), b.size()),
+        shadow_(A.device(), b.size()), p_(A.device(), b.size()), v_(A.device(), b.size()), t_(A.device(), b.size()),
+        z_(A.device(), b.size()) {
     if (control.norm != Norm::residual)
       throw base::InputError("solver: bicgstab judges the 2-norm of the residual; norm = \"preconditioned\" is for cg "
                              "and minres");
   }
 
   Result run() {
-    if (auto end = prepare(A_, b_, x_, ops_, progress_, r_, norm_)) return std::move(*end);
+    if (auto end = prepare(A_, b_, x_, ops_, progress_, r_, norm_, &range_)) return std::move(*end);
     if (progress_.control().iteration_limit() == 0) return progress_.not_converged();
     start();
     for (;;)
@@ -160,6 +161,7 @@ private:
   const Vector& b_;
   Vector& x_;
   const Preconditioner& M_;
+  ResidualRange& range_;
   VectorOps ops_;
   Progress progress_;
   RoundingLevel rounding_;
@@ -176,7 +178,10 @@ private:
 
 Result bicgstab(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
                 const IterationControl& control) {
-  return StabilisedBiconjugateGradients(A, b, x, M, control).run();
+  return solve_in_range(A, b, x, control,
+                        [&](const Vector& right, Vector& solution, const IterationControl& own, ResidualRange& range) {
+                          return StabilisedBiconjugateGradients(A, right, solution, M, own, range).run();
+                        });
 }
 
 } // namespace rafter::solvers

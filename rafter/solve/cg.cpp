@@ -21,8 +21,9 @@ namespace {
 class ConjugateGradients {
 public:
   ConjugateGradients(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
-                     const CgParameters& parameters)
-      : A_(A), b_(b), x_(x), is_flexible_(M.is_variable()), has_image_(!M.is_variable() && !M.diagonal()), ops_(A),
+                     const CgParameters& parameters, ResidualRange& range)
+      : A_(A), b_(b), x_(x), range_(range), is_flexible_(M.is_variable()),
+        has_image_(!M.is_variable() && !M.diagonal()), ops_(A),
         progress_(parameters.control, A.num_unknowns(), A.communicator()),
         energy_(parameters.control.rtol, parameters.control.stagnation_window), rounding_(A, ops_),
         r_(A.device(), b.size()), p_(A.device(), b.size()) {
@@ -38,7 +39,7 @@ public:
   }
 
   Result run() {
-    if (auto end = prepare(A_, b_, x_, ops_, progress_, r_, norm_)) return std::move(*end);
+    if (auto end = prepare(A_, b_, x_, ops_, progress_, r_, norm_, &range_)) return std::move(*end);
     if (is_preconditioned_norm()) {
       if (auto end = find_product()) return std::move(*end);
       progress_.start(std::sqrt(rz_), std::sqrt(rz_), norm_);
@@ -296,6 +297,7 @@ private:
   const op::LinearOperator& A_;
   const Vector& b_;
   Vector& x_;
+  ResidualRange& range_;
   const bool is_flexible_; ///< M^-1 changes from one application to the next
   const bool has_image_;   ///< steps keep M^-1 r, and M^-1 is a symmetric operator
   VectorOps ops_;
@@ -320,7 +322,13 @@ private:
 
 Result cg(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
           const CgParameters& parameters) {
-  return ConjugateGradients(A, b, x, M, parameters).run();
+  return solve_in_range(
+      A, b, x, parameters.control,
+      [&](const Vector& right, Vector& solution, const IterationControl& control, ResidualRange& range) {
+        auto own = parameters;
+        own.control = control;
+        return ConjugateGradients(A, right, solution, M, own, range).run();
+      });
 }
 
 VectorBytes cg_vector_bytes(const Preconditioner& M, bool is_fused) {

@@ -174,6 +174,10 @@ template <class T> void ChebyshevIteration<T>::set_interval(const EigenvalueEsti
   checked_ = found.checked;
   is_indefinite_ = found.smallest < 0;
   lower_ = parameters_.lower > 0 ? parameters_.lower : upper_ / parameters_.eigenvalue_ratio;
+  if (!std::isfinite(upper_))
+    throw base::SolverError(
+        "preconditioner chebyshev: the estimated largest eigenvalue is not finite: the operator has "
+        "coefficients that are not finite, or values that leave the range of doubles");
   if (lower_ >= upper_)
     throw base::InputError(
         fmt::format("chebyshev: lower = {} is not below the estimated largest eigenvalue {}", lower_, upper_));

@@ -13,6 +13,16 @@ namespace rafter::solvers {
 
 namespace {
 
+/// Returns the 2-norm of b without its constrained entries: these hold boundary values, whose unit is not that of
+/// residuals.
+double free_norm(const op::LinearOperator& A, const VectorOps& ops, const Vector& b) {
+  Vector loads(A.device(), b.size());
+  ops.copy(b, loads);
+  const auto entries = loads.host_write();
+  for (const auto entry : A.constrained_entries()) entries[static_cast<std::size_t>(entry)] = 0;
+  return ops.norm(loads);
+}
+
 /// Returns "first at entry 7", or "on another process" where all entries of this one are finite.
 std::string first_of(const VectorOps& ops, const Vector& x) {
   const auto first = ops.first_non_finite(x);
@@ -22,7 +32,7 @@ std::string first_of(const VectorOps& ops, const Vector& x) {
 } // namespace
 
 std::optional<Result> prepare(const op::LinearOperator& A, const Vector& b, Vector& x, const VectorOps& ops,
-                              Progress& progress, Vector& r, double& norm) {
+                              Progress& progress, Vector& r, double& norm, ResidualRange* range) {
   if (b.size() != static_cast<std::size_t>(A.size()) || x.size() != b.size())
     throw base::InternalError(fmt::format(
         "solve: operator of {} rows, right-hand side of {} and solution of {} entries", A.size(), b.size(), x.size()));
@@ -44,9 +54,13 @@ std::optional<Result> prepare(const op::LinearOperator& A, const Vector& b, Vect
         fmt::format("the operator applied to the initial guess gives NaN or Inf ({}); check coefficients for divisions "
                     "by zero, roots and logarithms",
                     first_of(ops, r)));
-  const bool is_solved = norm <= 16 * std::numeric_limits<double>::epsilon() * b_norm;
-  progress.start(norm, is_solved ? b_norm : norm);
+  constexpr double rounding = 16 * std::numeric_limits<double>::epsilon();
+  double loads = b_norm;
+  if (norm <= rounding * b_norm) loads = free_norm(A, ops, b);
+  const bool is_solved = norm <= rounding * loads;
+  progress.start(norm, is_solved ? loads : norm);
   if (is_solved || norm <= progress.target()) return progress.converged();
+  if (range != nullptr && !range->accepts(norm)) return progress.not_converged();
   return std::nullopt;
 }
 
@@ -76,7 +90,7 @@ bool RoundingLevel::holds(const Vector& r, double r_norm, const Vector& x, const
   constexpr double num_roundings = 16, swamped = 1e-2;
   least_ = std::numeric_limits<double>::epsilon() * operator_norm_ * ops_.norm(x);
   const double level = num_roundings * least_;
-  return r_norm <= level && level <= swamped * ops_.norm(b);
+  return r_norm <= level && level <= swamped * free_norm(A_, ops_, b);
 }
 
 std::string RoundingLevel::warning(double relative_residual, double rtol) {

@@ -7,6 +7,7 @@
 
 #include <rafter/operator/linear_operator.hpp>
 #include <rafter/solve/progress.hpp>
+#include <rafter/solve/residual_range.hpp>
 #include <rafter/solve/vector_ops.hpp>
 
 /// Checks what all Krylov methods check, and explains why a solve failed.
@@ -20,9 +21,10 @@ inline constexpr std::string_view singular_advice =
 
 /// Computes r = b - A x and its 2-norm. Returns a result when there is nothing to iterate: b is not finite, b = 0 (then
 /// x = 0), A x is not finite, or x is a solution already, to rounding or to atol. Otherwise `progress` is started with
-/// this norm. Throws InternalError for vectors of another size.
+/// this norm. It also returns one, of no meaning, where `range` does not accept the norm. Throws InternalError for
+/// vectors of another size.
 std::optional<Result> prepare(const op::LinearOperator& A, const Vector& b, Vector& x, const VectorOps& ops,
-                              Progress& progress, Vector& r, double& norm);
+                              Progress& progress, Vector& r, double& norm, ResidualRange* range = nullptr);
 
 /// Says whether residuals are as small as rounding errors leave them: |b - A x| <= 16 eps |A| |x| in 2-norms, a
 /// backward error of a few roundings (Higham, Accuracy and stability of numerical algorithms, 2nd ed., section 7.1).

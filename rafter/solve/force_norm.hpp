@@ -17,4 +17,7 @@ namespace rafter::solvers {
 /// conditions; it is not used after the call. The operator must outlive the function, which applies it once per call.
 ReferenceNorm force_norm(const op::Operator& A, const Vector& load);
 
+/// Returns the 2-norm of the loads on free unknowns.
+double load_norm(const op::Operator& A, const Vector& load);
+
 } // namespace rafter::solvers

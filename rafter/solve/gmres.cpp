@@ -18,8 +18,8 @@ namespace {
 class Gmres {
 public:
   Gmres(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
-        const GmresParameters& parameters)
-      : A_(A), b_(b), x_(x), ops_(A), progress_(parameters.control, A.num_unknowns(), A.communicator()),
+        const GmresParameters& parameters, ResidualRange& range)
+      : A_(A), b_(b), x_(x), range_(range), ops_(A), progress_(parameters.control, A.num_unknowns(), A.communicator()),
         parameters_(parameters), r_(A.device(), b.size()) {
     if (parameters.restart < 1)
       throw base::InputError(fmt::format("solver: restart = {} is not a positive number", parameters.restart));
@@ -35,7 +35,7 @@ public:
 
   Result run() {
     double norm = 0;
-    if (auto end = prepare(A_, b_, x_, ops_, progress_, r_, norm)) return std::move(*end);
+    if (auto end = prepare(A_, b_, x_, ops_, progress_, r_, norm, &range_)) return std::move(*end);
     if (parameters_.control.norm != Norm::residual)
       throw base::InputError(
           "solver: gmres judges the 2-norm of the residual (side = \"right\") or of the "
@@ -186,6 +186,7 @@ private:
   const op::LinearOperator& A_;
   const Vector& b_;
   Vector& x_;
+  ResidualRange& range_;
   VectorOps ops_;
   Progress progress_;
   RoundingLevel rounding_{A_, ops_};
@@ -199,7 +200,13 @@ private:
 
 Result gmres(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
              const GmresParameters& parameters) {
-  return Gmres(A, b, x, M, parameters).run();
+  return solve_in_range(
+      A, b, x, parameters.control,
+      [&](const Vector& right, Vector& solution, const IterationControl& control, ResidualRange& range) {
+        auto own = parameters;
+        own.control = control;
+        return Gmres(A, right, solution, M, own, range).run();
+      });
 }
 
 } // namespace rafter::solvers

@@ -21,11 +21,11 @@ namespace {
 class MinimalResiduals {
 public:
   MinimalResiduals(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
-                   const IterationControl& control)
-      : A_(A), b_(b), x_(x), M_(M), ops_(A), progress_(control, A.num_unknowns(), A.communicator()), rounding_(A, ops_),
-        confirmation_(A, b, x, ops_, progress_, rounding_), r_(A.device(), b.size()), v_(A.device(), b.size()),
-        v_before_(A.device(), b.size()), z_(A.device(), b.size()), z_next_(A.device(), b.size()),
-        w_(A.device(), b.size()), w_before_(A.device(), b.size()) {
+                   const IterationControl& control, ResidualRange& range)
+      : A_(A), b_(b), x_(x), M_(M), range_(range), ops_(A), progress_(control, A.num_unknowns(), A.communicator()),
+        rounding_(A, ops_), confirmation_(A, b, x, ops_, progress_, rounding_), r_(A.device(), b.size()),
+        v_(A.device(), b.size()), v_before_(A.device(), b.size()), z_(A.device(), b.size()),
+        z_next_(A.device(), b.size()), w_(A.device(), b.size()), w_before_(A.device(), b.size()) {
     if (M.is_variable())
       throw base::InputError(
           "solver: minres needs a preconditioner that is the same at each application, and this one "
@@ -33,7 +33,7 @@ public:
   }
 
   Result run() {
-    if (auto end = prepare(A_, b_, x_, ops_, progress_, r_, norm_)) return std::move(*end);
+    if (auto end = prepare(A_, b_, x_, ops_, progress_, r_, norm_, &range_)) return std::move(*end);
     if (auto end = start()) return std::move(*end);
     if (is_preconditioned_norm()) progress_.start(eta_, eta_, norm_);
     if (progress_.control().iteration_limit() == 0) return progress_.not_converged();
@@ -202,6 +202,7 @@ private:
   const Vector& b_;
   Vector& x_;
   const Preconditioner& M_;
+  ResidualRange& range_;
   VectorOps ops_;
   Progress progress_;
   RoundingLevel rounding_;
@@ -221,7 +222,10 @@ private:
 
 Result minres(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
               const IterationControl& control) {
-  return MinimalResiduals(A, b, x, M, control).run();
+  return solve_in_range(A, b, x, control,
+                        [&](const Vector& right, Vector& solution, const IterationControl& own, ResidualRange& range) {
+                          return MinimalResiduals(A, right, solution, M, own, range).run();
+                        });
 }
 
 } // namespace rafter::solvers

@@ -9,23 +9,13 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
-#include <rafter/operator/entry_list.hpp>
 #include <rafter/solve/field_balance.hpp>
+#include <rafter/solve/residual_judge.hpp>
 
 namespace rafter::solvers {
 namespace {
 
 constexpr int max_load_halvings = 6;
-constexpr double rounding = 64 * std::numeric_limits<double>::epsilon();
-constexpr double largest_rounding = 1e-4; // relative residual that rounding which the tangent does not see may leave
-
-/// The values of R at a state, without the reactions.
-struct Residual {
-  Vector values;        ///< 0 at constrained entries
-  double norm = 0;      ///< 2-norm of the values
-  double reactions = 0; ///< norm of R at constrained entries
-  bool is_finite = false;
-};
 
 /// Says how a load step ended.
 struct End {
@@ -34,88 +24,41 @@ struct End {
   std::string message{}, warning{};
 };
 
-/// The values that the constrained entries of a state are to have in a load step.
-class BoundaryValues {
+/// Returns a power of two that times a norm is about 1; 1 for zero.
+double inverse_power(double norm) {
+  constexpr int most = 1000; // a double holds this power and its inverse
+  return norm > 0 ? std::scalbn(1.0, -std::clamp(std::ilogb(norm), -most, most)) : 1;
+}
+
+/// The units of the slopes du . R along a step du, which are 1 unless these products leave the range of doubles.
+class SlopeUnits {
 public:
-  /// `u` is the state that the first load step starts from.
-  BoundaryValues(const NonlinearProblem& problem, const Vector& u)
-      : constraints_(problem.constraints()), field_offsets_(problem.field_offsets()), ops_(problem.device()),
-        entries_(problem.device(), {constraints_.entries.begin(), constraints_.entries.end()}),
-        first_(problem.device(), constraints_.entries.size()), values_(problem.device(), constraints_.entries.size()) {
-    entries_.take_at(u, first_);
+  SlopeUnits() = default;
+  SlopeUnits(double step, double force) {
+    constexpr double small = 1e-120, large = 1e120;
+    const auto is_usual = [](double norm) { return norm >= small && norm <= large; };
+    if (is_usual(step) && is_usual(force)) return;
+    step_ = inverse_power(step);
+    force_ = inverse_power(force);
   }
-
-  /// Sets the values to this share of the way from the first ones to those of the constraints.
-  void set_factor(double factor) {
-    if (entries_.is_empty()) return;
-    const auto& given = constraints_.values;
-    const Vector last(values_.device(), base::AlignedVector<double>(given.begin(), given.end()));
-    if (factor == 1) return ops_.copy(last, values_);
-    ops_.copy(first_, values_);
-    ops_.subtract_from(last, values_);
-    ops_.aypx(factor, first_, values_);
+  double slope(const VectorOps& ops, const Vector& step, const Vector& residual) const {
+    return ops.scaled_dot(step_, step, force_, residual);
   }
-
-  /// Puts those values into u that it has up to rounding, so that rounding makes no increment. What rounding is depends
-  /// on the field. Changes `work`.
-  void settle(Vector& u, Vector& work) const {
-    if (!entries_.put_differences_at(values_, u, work)) return;
-    const auto state = u.host_write();
-    const auto values = values_.host_read();
-    std::size_t i = 0; // entries are ascending
-    for (std::size_t f = 0; f < field_offsets_.size(); ++f) {
-      const auto begin = static_cast<std::size_t>(field_offsets_[f]);
-      const auto end = f + 1 < field_offsets_.size() ? static_cast<std::size_t>(field_offsets_[f + 1]) : state.size();
-      double scale = 0;
-      for (const double value : state.subspan(begin, end - begin)) scale = std::max(scale, std::abs(value));
-      for (; i < values.size() && index(constraints_.entries[i]) < end; ++i) {
-        double& entry = state[index(constraints_.entries[i])];
-        if (std::abs(entry - values[i]) <= rounding * std::max(scale, std::abs(values[i]))) entry = values[i];
-      }
-    }
-  }
-
-  /// Sets step to the difference of the values from those of u, and to 0 at free entries. Returns whether there is any.
-  bool find_increment(const Vector& u, Vector& step) const {
-    ops_.fill(0, step);
-    return entries_.put_differences_at(values_, u, step);
-  }
-
-  void put_into(Vector& u) const { entries_.put_at(values_, u); }
-  /// Copies the constrained entries of `from` to `to`.
-  void copy_entries(const Vector& from, Vector& to) const { entries_.copy_at(from, to); }
-  /// 2-norm of the constrained entries.
-  double norm(const Vector& v) const { return std::sqrt(entries_.square_at(v)); }
-  void clear_entries(Vector& v) const { entries_.clear_at(v); }
+  bool are_one() const { return step_ == 1 && force_ == 1; }
 
 private:
-  static std::size_t index(std::int32_t entry) { return static_cast<std::size_t>(entry); }
-  const space::Constraints& constraints_;
-  std::vector<std::int64_t> field_offsets_;
-  VectorOps ops_;         ///< for vectors of constrained entries, and for filling others
-  op::EntryList entries_; ///< the constrained ones
-  Vector first_, values_; ///< shape (constrained entry)
+  double step_ = 1, force_ = 1; ///< powers of two
 };
 
-/// Whether the residual at u is what rounding leaves: changes of the entries of u in their last digits change it as
-/// much, by what the tangent says of them. Where R is small, so do changes that the tangent does not see: rounding
-/// within the evaluation of R, and jumps.
-bool is_rounding(NonlinearProblem& problem, const BoundaryValues& boundary, const Vector& u, const Residual& residual,
-                 bool is_small) {
+/// Explains a step from u that is not finite. The tangent is applied to ones, because then it is not finite wherever a
+/// cell holds such a coefficient.
+std::string describe_non_finite_step(const NonlinearProblem& problem, const Vector& u) {
   const VectorOps ops(problem.device());
-  Vector moved(problem.device(), u.size()), change(problem.device(), u.size());
-  ops.fill_random(1, change);
-  ops.multiply(u, change, moved);
-  ops.scale(rounding, moved);
-  problem.apply_tangent_free(moved, change);
-  boundary.clear_entries(change);
-  if (residual.norm <= ops.norm(change)) return true;
-  if (!is_small) return false;
-  ops.axpy(1, u, moved);
-  problem.residual(moved, change);
-  boundary.clear_entries(change);
-  ops.axpy(-1, residual.values, change);
-  return residual.norm <= 4 * ops.norm(change);
+  Vector ones(problem.device(), u.size()), image(problem.device(), u.size());
+  ops.fill(1, ones);
+  problem.apply_tangent_free(ones, image);
+  return ops.first_non_finite(image) >= 0 ? "the tangent is not finite: " + problem.describe_non_finite(image, u)
+                                          : "the linear system of the step gives NaN or Inf";
 }
 
 /// Says how a direction was found. If it can be used, `failure` is none.
@@ -184,7 +127,9 @@ private:
     else
       ops_.copy(right, step);
     problem_.tangent().apply(step, work_);
-    const double curvature = std::abs(ops_.dot(step, work_)), slope = std::abs(ops_.dot(step, right));
+    const double unit = inverse_power(ops_.norm(step));
+    const double curvature = std::abs(ops_.scaled_dot(unit, step, unit, work_));
+    const double slope = std::abs(ops_.scaled_dot(unit, step, unit, right));
     if (curvature > 0 && std::isfinite(slope / curvature)) ops_.scale(slope / curvature, step);
   }
 
@@ -195,6 +140,15 @@ private:
   Vector work_;
 };
 
+void require_valid(const NewtonOptions& o, const NonlinearProblem& problem, const Vector& u) {
+  if (!(o.rtol > 0 && o.rtol < 1 && o.atol >= 0 && o.max_iterations >= 1 && o.load_steps >= 1 && o.max_halvings >= 0))
+    throw base::InputError("newton: accepted are 0 < rtol < 1, atol >= 0, max_iterations >= 1, load_steps >= 1 and "
+                           "max_halvings >= 0");
+  static_cast<void>(ForcingTerms(o.forcing)); // which refuses its own parameters
+  if (static_cast<std::int64_t>(u.size()) != problem.size())
+    throw base::InputError(fmt::format("newton: the state has {} entries, the problem {}", u.size(), problem.size()));
+}
+
 /// Linear systems are never solved more accurately than their own tolerance asks for.
 ForcingParameters forcing_parameters(const NewtonOptions& options) {
   auto result = options.forcing;
@@ -203,16 +157,6 @@ ForcingParameters forcing_parameters(const NewtonOptions& options) {
 }
 
 End stopped() { return {Status::failed, Failure::stopped, "the monitor asked to stop"}; }
-
-void require_options(const NonlinearProblem& problem, const Vector& u, const NewtonOptions& options) {
-  if (!(options.rtol > 0 && options.rtol < 1 && options.atol >= 0 && options.max_iterations >= 1 &&
-        options.load_steps >= 1 && options.max_halvings >= 0))
-    throw base::InputError("newton: accepted are 0 < rtol < 1, atol >= 0, max_iterations >= 1, load_steps >= 1 and "
-                           "max_halvings >= 0");
-  static_cast<void>(ForcingTerms(options.forcing)); // which refuses its own parameters
-  if (static_cast<std::int64_t>(u.size()) != problem.size())
-    throw base::InputError(fmt::format("newton: the state has {} entries, the problem {}", u.size(), problem.size()));
-}
 
 /// Judges the residuals of several fields one by one (FieldBalance).
 class FieldTargets {
@@ -254,14 +198,13 @@ class Newton {
 public:
   Newton(NonlinearProblem& problem, Vector& u, const NewtonOptions& options)
       : problem_(problem), u_(u), options_(options), ops_(problem.device()), directions_(problem, options),
-        boundary_(problem, u),
+        boundary_(problem, u), judge_(problem, boundary_, options.rtol, options.atol),
         fields_(problem.fields(), options), residual_{make_vector()}, trial_residual_{make_vector()},
         step_(make_vector()), trial_(make_vector()), right_(make_vector()), increment_(make_vector()) {
-    require_options(problem, u, options);
+    require_valid(options, problem, u);
   }
 
   NewtonResult run() {
-    const auto begin = std::chrono::steady_clock::now();
     Vector reached = make_vector();
     double factor = 0, increment = 1.0 / options_.load_steps;
     const double least = std::ldexp(increment, -max_load_halvings);
@@ -285,7 +228,6 @@ public:
     result_.status = end->status;
     result_.failure = end->failure;
     result_.message = std::move(end->message);
-    result_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return std::move(result_);
   }
 
@@ -300,11 +242,11 @@ private:
     boundary_.settle(u_, step_);
     evaluate(u_, residual_);
     if (!residual_.is_finite) return refuse_start();
-    first_norm_ = std::max(first_norm_, residual_.norm);
+    judge_.begin(residual_);
     non_finite_trial_.clear();
     forcing_ = ForcingTerms(forcing_parameters(options_));
     for (int iteration = 0;; ++iteration) {
-      result_.steps.push_back({.load_factor = factor, .residual = relative(residual_.norm), .is_last = true});
+      result_.steps.push_back({.load_factor = factor, .residual = relative(), .is_last = true});
       result_.relative_residual = result_.steps.back().residual;
       if (options_.monitor && !options_.monitor(result_.iterations, result_.relative_residual)) return stopped();
       has_lift_ = boundary_.find_increment(u_, step_);
@@ -320,10 +262,16 @@ private:
   }
 
   /// Says whether the residual of all fields together is small enough, and that of each by itself, by the tangent of a
-  /// state near u where there is one.
+  /// state near u. Before the first step of a load step there is none to tell the forces of the state.
   bool is_solved(bool has_tangent) {
-    if (!is_small()) return false;
-    if (!has_tangent && fields_.are_several()) problem_.linearise(u_);
+    if (!judge_.is_small(residual_)) return false;
+    if (has_tangent) {
+      const bool is_small = judge_.is_small_beside_forces(u_, residual_);
+      result_.relative_residual = result_.steps.back().residual = relative();
+      if (!is_small) return false;
+    } else if (fields_.are_several()) {
+      problem_.linearise(u_);
+    }
     return fields_.are_solved(u_, residual_);
   }
 
@@ -333,44 +281,59 @@ private:
     return {Status::failed, Failure::non_finite, std::move(message)};
   }
 
-  double reference() const { return std::hypot(first_norm_, residual_.reactions); }
-  double relative(double norm) const { return norm > 0 && reference() > 0 ? norm / reference() : norm; }
-  double target_of_all() const { return std::max(options_.rtol * reference(), options_.atol); }
-  double target() const { return std::min(target_of_all(), fields_.target()); }
-  bool is_small() const { return !has_lift_ && residual_.norm <= target_of_all(); }
+  double relative() const { return judge_.relative(residual_); }
+  double target() const { return std::min(judge_.target(residual_), fields_.target()); }
+  bool is_reached() const { return residual_.norm <= target(); }
+  bool is_small() const { return !has_lift_ && judge_.is_small(residual_); }
 
   /// Evaluates R at a state. Values that are not finite stay in trial_residual_, for messages.
   void evaluate(const Vector& u, Residual& to) {
     problem_.residual(u, trial_residual_.values);
     to.is_finite = ops_.first_non_finite(trial_residual_.values) < 0;
     if (!to.is_finite) {
-      non_finite_trial_ = problem_.describe_non_finite(trial_residual_.values);
+      non_finite_trial_ = problem_.describe_non_finite(trial_residual_.values, u);
       return;
     }
     if (&to != &trial_residual_) ops_.copy(trial_residual_.values, to.values);
     to.reactions = boundary_.norm(to.values);
     boundary_.clear_entries(to.values);
     to.norm = ops_.norm(to.values);
+    to.is_finite = std::isfinite(to.norm) && std::isfinite(to.reactions);
+    if (!to.is_finite) non_finite_trial_ = "values whose norm exceeds the largest double";
   }
 
   std::optional<End> newton_step() {
     problem_.linearise(u_);
     auto& step = result_.steps.back();
     step.forcing_term = next_forcing_term();
-    if (auto end = has_lift_ ? move_boundary(step) : descend(step)) return end;
+    if (auto end = has_lift_ ? move_boundary(step) : descend(step)) return end_without_step(std::move(*end));
     const double size = ops_.norm(step_), scale = ops_.norm(u_);
     step.is_last = false;
     ++result_.iterations;
     const double before = residual_.norm;
     ops_.copy(trial_, u_);
     std::swap(residual_, trial_residual_);
-    const bool is_settled = !has_lift_ && size <= rounding * scale && residual_.norm > 0.5 * before;
-    if (is_settled && residual_.norm > target() && is_rounded()) return rounded();
-    if (residual_.norm > 1e10 * std::max(reference(), before) && reference() > 0) {
-      result_.relative_residual = relative(residual_.norm);
+    if (has_lift_) {
+      judge_.measure_magnitude(u_); // boundary values may exert no force, as those of a rigid motion
+      return std::nullopt;
+    }
+    const bool is_slow = residual_.norm > 0.5 * before;
+    if (is_slow && !is_reached()) {
+      if (!judge_.has_magnitude()) judge_.measure_magnitude(u_);
+      if (is_reached()) return std::nullopt;
+      if (size <= state_rounding * scale && judge_.is_rounding(u_, residual_)) return rounded();
+    }
+    if (judge_.has_diverged(u_, residual_, before)) {
+      result_.relative_residual = relative();
       return failed(Failure::diverged, "the residual grows without bound");
     }
     return std::nullopt;
+  }
+
+  /// Says how a load step ends whose state has no next one. The state is a solution where its residual is rounding.
+  End end_without_step(End end) {
+    if (end.status == Status::converged || end.failure == Failure::stopped || has_lift_) return end;
+    return judge_.is_rounding(u_, residual_) ? rounded() : end;
   }
 
   /// Returns the tolerance of the linear system. Residuals before a step that moves the boundary say nothing about the
@@ -378,9 +341,8 @@ private:
   /// it.
   double next_forcing_term() {
     if (!has_lift_) return forcing_.next(residual_.norm, target());
-    const auto parameters = forcing_parameters(options_);
-    forcing_ = ForcingTerms(parameters);
-    return std::clamp(parameters.first, parameters.smallest, parameters.largest);
+    forcing_ = ForcingTerms(forcing_parameters(options_));
+    return ForcingTerms(forcing_parameters(options_)).next(0, 0);
   }
 
   /// Sets trial_ to a state along the direction of Newton's method.
@@ -388,7 +350,8 @@ private:
     ops_.copy(residual_.values, right_);
     ops_.scale(-1, right_);
     if (auto end = find_direction(step, {})) return end;
-    const double slope = ops_.dot(step_, residual_.values);
+    slope_units_ = SlopeUnits(ops_.norm(step_), residual_.norm);
+    const double slope = slope_units_.slope(ops_, step_, residual_.values);
     if (!std::isfinite(slope)) return not_finite();
     if (step.has_negative_curvature && slope >= 0)
       return failed(Failure::indefinite_operator,
@@ -404,18 +367,14 @@ private:
     ops_.copy(step_, increment_);
     if (auto end = find_lifted_direction(step, true)) return end;
     try_length(1);
-    if (trial_residual_.is_finite && trial_residual_.norm <= forces_of_step()) return std::nullopt;
-    if (residual_.norm > target()) {
+    problem_.apply_tangent_free(step_, right_);
+    const double forces = std::hypot(residual_.norm, boundary_.norm(right_)); // loads, and reactions to the step
+    if (trial_residual_.is_finite && trial_residual_.norm <= forces) return std::nullopt;
+    if (!is_reached()) {
       ops_.copy(increment_, step_);
       if (auto end = find_lifted_direction(step, false)) return end;
     }
     return halve(step) ? std::nullopt : std::optional(no_length());
-  }
-
-  /// Norm of the loads and of the reactions to step_.
-  double forces_of_step() {
-    problem_.apply_tangent_free(step_, right_);
-    return std::hypot(residual_.norm, boundary_.norm(right_));
   }
 
   /// Solves for the step whose constrained entries are those of step_.
@@ -434,28 +393,17 @@ private:
     return std::isfinite(ops_.norm(step_)) ? std::nullopt : std::optional(not_finite());
   }
 
-  /// Explains a step that is not finite. The tangent is applied to ones, because then it is not finite wherever a cell
-  /// holds such a coefficient.
-  End not_finite() {
-    ops_.fill(1, step_);
-    problem_.apply_tangent_free(step_, right_);
-    const bool is_tangent = ops_.first_non_finite(right_) >= 0;
-    return failed(Failure::non_finite, is_tangent ? "the tangent is not finite: " + problem_.describe_non_finite(right_)
-                                                  : "the linear system of the step gives NaN or Inf");
-  }
+  End not_finite() const { return failed(Failure::non_finite, describe_non_finite_step(problem_, u_)); }
 
   End failed(Failure failure, const std::string& message) const {
     return {Status::failed, failure, fmt::format("Newton step {}: {}", result_.iterations + 1, message)};
   }
 
-  bool is_rounded() {
-    return is_rounding(problem_, boundary_, u_, residual_, relative(residual_.norm) <= largest_rounding);
-  }
-
   End rounded() {
-    result_.relative_residual = relative(residual_.norm);
+    result_.relative_residual = relative();
     if (!result_.steps.back().is_last)
       result_.steps.push_back({.load_factor = factor_, .residual = result_.relative_residual, .is_last = true});
+    if (judge_.is_small(residual_)) return {Status::converged}; // there are no forces but rounding
     return {Status::converged,
             Failure::none,
             {},
@@ -470,7 +418,9 @@ private:
     result_.linear_iterations += found.iterations;
     step.has_negative_curvature = step.has_negative_curvature || found.has_negative_curvature;
     if (found.failure == Failure::none) return std::nullopt;
-    return found.failure == Failure::stopped ? stopped() : failed(found.failure, found.message);
+    if (found.failure == Failure::stopped) return stopped();
+    const auto vanished = describe_vanished_tangent(problem_, u_);
+    return failed(found.failure, vanished.empty() ? found.message : vanished);
   }
 
   /// Sets trial_ = u + s du and evaluates its residual. The whole step ends at the boundary values themselves, without
@@ -497,16 +447,17 @@ private:
   bool search(NewtonStep& step, double slope) {
     has_finite_trial_ = false;
     TrialState start{.is_finite = true, .slope = slope, .residual = residual_.norm, .energy = {}};
-    if (problem_.has_energy()) start.energy = problem_.energy(u_);
-    const auto trial = [this](double s) {
+    if (problem_.has_energy() && slope_units_.are_one()) start.energy = problem_.energy(u_);
+    const bool has_energy = start.energy && std::isfinite(*start.energy);
+    if (!has_energy) start.energy.reset();
+    const auto trial = [this, has_energy](double s) {
       try_length(s);
       TrialState state{.is_finite = trial_residual_.is_finite};
       if (!state.is_finite) return state;
-      state.slope = ops_.dot(step_, trial_residual_.values);
+      state.slope = slope_units_.slope(ops_, step_, trial_residual_.values);
       state.residual = trial_residual_.norm;
-      if (!problem_.has_energy()) return state;
-      state.energy = problem_.energy(trial_);
-      state.is_finite = std::isfinite(*state.energy);
+      if (has_energy) state.energy = problem_.energy(trial_);
+      state.is_finite = std::isfinite(state.slope) && std::isfinite(state.energy.value_or(0));
       return state;
     };
     const auto found = search_line(trial, start);
@@ -519,7 +470,6 @@ private:
       return failed(
           Failure::non_finite,
           fmt::format("the residual is not finite at any state that was tried along the step: {}", non_finite_trial_));
-    if (is_rounded()) return rounded();
     return failed(Failure::stagnated,
                   fmt::format("the line search finds no length that reduces the residual of {:.2e}{}",
                               result_.relative_residual, non_finite_trials()));
@@ -538,10 +488,12 @@ private:
   VectorOps ops_;
   DirectionFinder directions_;
   BoundaryValues boundary_; ///< those of the load step
-  FieldTargets fields_;
   bool has_lift_ = false;
-  bool has_finite_trial_ = false;      ///< R is finite at a state that the present search has tried
-  double factor_ = 0, first_norm_ = 0; ///< load factor; largest norm of the residual at the start of a load step
+  bool has_finite_trial_ = false; ///< R is finite at a state that the present search has tried
+  double factor_ = 0;             ///< load factor
+  ResidualJudge judge_;
+  FieldTargets fields_;
+  SlopeUnits slope_units_;             ///< of energies, too
   Residual residual_, trial_residual_; ///< residuals of u and of the trial state
   Vector step_, trial_, right_;
   Vector increment_; ///< increments of boundary values, 0 at free entries
@@ -554,7 +506,10 @@ private:
 } // namespace
 
 NewtonResult newton(NonlinearProblem& problem, Vector& u, const NewtonOptions& options) {
-  return Newton(problem, u, options).run();
+  const auto begin = std::chrono::steady_clock::now();
+  auto result = Newton(problem, u, options).run();
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return result;
 }
 
 } // namespace rafter::solvers

@@ -40,8 +40,9 @@ public:
   virtual const op::LinearOperator& tangent() const = 0;
   /// Computes y = R'(u) du for all entries.
   virtual void apply_tangent_free(const Vector& du, Vector& y) const = 0;
-  /// Says where r is not finite, for messages.
-  virtual std::string describe_non_finite(const Vector& r) const = 0;
+  /// Says where r, a residual or an image of the tangent at the state u, is not finite, and what u is there, for
+  /// messages.
+  virtual std::string describe_non_finite(const Vector& r, const Vector& u) const = 0;
 };
 
 /// One step of Newton's method, and the residual that it begins with.

@@ -153,6 +153,8 @@ Result Progress::finish(Status status) {
 }
 
 Result Progress::converged(std::string warning) {
+  if ((!norms_.empty() && !std::isfinite(norms_.back())) || !std::isfinite(target_))
+    return failed(Failure::non_finite, "the residual, or the norm that it is relative to, is no finite number");
   result_.warning = std::move(warning);
   return finish(Status::converged);
 }

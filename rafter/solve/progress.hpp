@@ -53,6 +53,7 @@ public:
   /// Returns an ended solve if is_plateau().
   std::optional<Result> check_plateau();
 
+  /// Fails instead where the residual or its target is no finite number, since nothing is known then.
   Result converged(std::string warning = {});
   Result not_converged();
   Result failed(Failure failure, std::string message);

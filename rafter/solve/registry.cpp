@@ -178,7 +178,7 @@ Norms measured(const LinearOperator& A, const Vector& b, const Vector& x, const 
   if (!is_preconditioned) return result;
   Vector z(A.device(), b.size());
   M.apply(r, z);
-  result.preconditioned = std::sqrt(std::abs(ops.dot(r, z)));
+  result.preconditioned = ops.energy_norm(r, z);
   return result;
 }
 
@@ -196,13 +196,12 @@ Norms start_from_preconditioner(const LinearOperator& A, const Vector& b, Vector
   const double share = share_of(result);
   const bool has_start = M.start(r, z);
   if (control.norm == Norm::preconditioned) {
-    double product = has_start ? ops.dot(r, z) : 0;
-    if (!(product > 0 && std::isfinite(product))) {
+    if (has_start && ops.dot(r, z) >= 0) result.preconditioned = ops.energy_norm(r, z);
+    if (!(result.preconditioned > 0 && std::isfinite(*result.preconditioned))) {
       Vector image(A.device(), b.size());
       M.apply(r, image);
-      product = ops.dot(r, image);
+      result.preconditioned = ops.energy_norm(r, image);
     }
-    result.preconditioned = std::sqrt(std::abs(product));
   }
   if (!has_start) return result;
   ops.axpy(1, z, x);

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
 #include <rafter/mesh/describe.hpp>
 #include <rafter/mesh/distribution.hpp>
 #include <rafter/solve/field_balance.hpp>
@@ -109,7 +111,34 @@ void ResidualProblem::linearise(const Vector& u) {
   tangent_->refresh();
 }
 
-std::string ResidualProblem::describe_non_finite(const Vector& r) const {
+namespace {
+
+/// Returns what the fields of a state are in a cell, as in "u is 0 and p is between -1 and 2.5".
+std::string describe_state(const op::System& system, const Vector& u, std::int32_t g, std::int32_t cell) {
+  const auto values = u.host_read();
+  std::vector<std::string> texts;
+  std::vector<std::int32_t> entries;
+  for (std::size_t f = 0; f < system.spaces.size(); ++f) {
+    const auto& space = *system.spaces[f];
+    const auto shape = system.mesh->groups[static_cast<std::size_t>(g)].shape;
+    entries.resize(static_cast<std::size_t>(space.element(shape)->num_dofs() * space.num_components()));
+    const auto position = space.position(g, cell);
+    space.cell_dofs(position.block, position.batch, position.lane, entries);
+    double least = std::numeric_limits<double>::infinity(), largest = -least;
+    for (const auto entry : entries) {
+      const double value = values[static_cast<std::size_t>(system.offset(f)) + static_cast<std::size_t>(entry)];
+      least = std::min(least, value);
+      largest = std::max(largest, value);
+    }
+    texts.push_back(least == largest ? fmt::format("{} is {:.6g}", space.name, least)
+                                     : fmt::format("{} is between {:.6g} and {:.6g}", space.name, least, largest));
+  }
+  return base::join(texts, " and ");
+}
+
+} // namespace
+
+std::string ResidualProblem::describe_non_finite(const Vector& r, const Vector& u) const {
   const auto& system = tangent_->system();
   const auto values = r.host_read();
   std::vector<std::int32_t> entries;
@@ -130,8 +159,9 @@ std::string ResidualProblem::describe_non_finite(const Vector& r) const {
         if (count <= most) continue;
         most = count;
         const bool is_whole = count == std::ssize(entries);
-        found = fmt::format("{} of '{}' in {}", is_whole ? "no finite value" : "values that are not finite", space.name,
-                            mesh::describe_cell(*system.mesh, static_cast<std::int32_t>(g), cell));
+        found = fmt::format("{} of '{}' in {}, where {}", is_whole ? "no finite value" : "values that are not finite",
+                            space.name, mesh::describe_cell(*system.mesh, static_cast<std::int32_t>(g), cell),
+                            describe_state(system, u, static_cast<std::int32_t>(g), cell));
         if (is_whole) return found;
       }
     }

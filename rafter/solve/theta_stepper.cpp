@@ -18,9 +18,8 @@ namespace {
 
 /// Returns the 2-norm of the loads on free unknowns and the reactions of a state on fixed ones.
 double scale_of(const op::Operator& A, const Vector& load, const Vector& x) {
-  if (const auto reference = force_norm(A, load)) return reference(x);
-  const VectorOps ops(A.device());
-  return std::sqrt(std::max(0.0, ops.dot(load, load) - A.constrained_square(load)));
+  const auto reference = force_norm(A, load);
+  return reference ? reference(x) : load_norm(A, load);
 }
 
 } // namespace
@@ -181,9 +180,14 @@ std::string ThetaStepper::describe_non_finite(const TimeStep& step, const Vector
     problem_->residual(u, r);
   else
     load_->assemble(r);
-  if (VectorOps(r.device()).first_non_finite(r) < 0) return "";
-  if (problem_) return problem_->describe_non_finite(r);
-  return "the right-hand side of the first step is not finite";
+  const VectorOps ops(r.device());
+  const bool is_finite = ops.first_non_finite(r) < 0;
+  if (!problem_) return is_finite ? "" : "the right-hand side of the first step is not finite";
+  if (!is_finite) return problem_->describe_non_finite(r, u);
+  Vector ones = tangent_->make_vector();
+  ops.fill(1, ones);
+  problem_->apply_tangent_free(ones, r);
+  return ops.first_non_finite(r) < 0 ? "" : "its derivative has " + problem_->describe_non_finite(r, u);
 }
 
 TimeStepResult ThetaStepper::project(double time, Vector& u) {

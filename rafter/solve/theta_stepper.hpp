@@ -119,7 +119,7 @@ public:
   /// failed, as the result says, `u` is no state of any time, while the intermediate value stays. Throws the errors of
   /// newton() and of form::require_theta().
   TimeStepResult advance(const TimeStep& step, Vector& u);
-  /// Describes the first cell where the residual of a state is not finite; "": it is finite.
+  /// Describes the first cell where the residual of a state, or its derivative, is not finite; "": both are.
   std::string describe_non_finite(const TimeStep& step, const Vector& u);
 
 private:

@@ -6,7 +6,7 @@
 /// The loops over vectors that solvers run, in the notation of schedule::VectorLoop.
 namespace rafter::solvers {
 
-inline constexpr std::array<std::string_view, 35> vector_loops{
+inline constexpr std::array<std::string_view, 36> vector_loops{
     "fill(a | x): x = a",
     "copy(| x, y): y = x",
     "scale(a | x): x = a*x",
@@ -17,6 +17,7 @@ inline constexpr std::array<std::string_view, 35> vector_loops{
     "multiply(| d, x, y): y = d*x",
     "combine(a, b | d, x, y): y = a*y + b*(d*x)",
     "dot(| x, y): sum xy = x*y",
+    "scaled_dot(a, b | x, y): sum xy = (a*x)*(b*y)",
     // Sums that are 0, or NaN where an entry is not finite, or above 0 where one is negative.
     "spoil(| x): sum spoiled = 0*x",
     "invert(| d, x): x = 1/d; sum spoiled = 0*d + 0*x",

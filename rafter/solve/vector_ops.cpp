@@ -62,7 +62,16 @@ void VectorOps::combine(double a, double b, const Vector& d, const Vector& x, Ve
 
 double VectorOps::dot(const Vector& x, const Vector& y) const { return run("dot", {}, {x, y})[0]; }
 
-double VectorOps::norm(const Vector& x) const { return std::sqrt(dot(x, x)); }
+double VectorOps::scaled_dot(double a, const Vector& x, double b, const Vector& y) const {
+  return run("scaled_dot", {a, b}, {x, y})[0];
+}
+
+double VectorOps::norm(const Vector& x) const { return energy_norm(x, x); }
+
+double VectorOps::energy_norm(const Vector& x, const Vector& y) const {
+  return op::scaled_root(
+      [&](double factor) { return std::abs(factor == 1 ? dot(x, y) : scaled_dot(factor, x, factor, y)); });
+}
 
 double VectorOps::advance(double alpha, const Vector& p, const Vector& q, Vector& x, Vector& r) const {
   return run("advance", {alpha}, {p, q, x, r})[0];

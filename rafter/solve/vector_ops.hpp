@@ -40,7 +40,12 @@ public:
   void combine(double a, double b, const Vector& d, const Vector& x, Vector& y) const;
 
   double dot(const Vector& x, const Vector& y) const; ///< x and y may be the same vector
-  double norm(const Vector& x) const;                 ///< returns the 2-norm
+  /// Returns (a x).(b y), for products that overflow or vanish without the factors.
+  double scaled_dot(double a, const Vector& x, double b, const Vector& y) const;
+  double
+  norm(const Vector& x) const; ///< returns the 2-norm, which neither overflows nor underflows (op::scaled_root())
+  /// Returns |x.y|^1/2, the energy norm of x where y is its image, which neither overflows nor underflows either.
+  double energy_norm(const Vector& x, const Vector& y) const;
   /// Computes x += alpha p and r -= alpha q and returns r.r, in one pass.
   double advance(double alpha, const Vector& p, const Vector& q, Vector& x, Vector& r) const;
 

@@ -143,7 +143,9 @@ public:
   void apply_tangent_free(const device::Vector& du, device::Vector& y) const override {
     for (std::size_t i = 0; i < free_.size(); ++i) y.host_write()[i] = free_[i] * du.host_read()[i];
   }
-  std::string describe_non_finite(const device::Vector&) const override { return "entry somewhere"; }
+  std::string describe_non_finite(const device::Vector&, const device::Vector&) const override {
+    return "entry somewhere";
+  }
 
   std::vector<std::int64_t> field_offsets() const override { return offsets; }
 

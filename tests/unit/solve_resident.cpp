@@ -186,7 +186,7 @@ public:
   void linearise(const Vector&) override {}
   const op::LinearOperator& tangent() const override { return A_; }
   void apply_tangent_free(const Vector& du, Vector& y) const override { A_.apply_free(du, y); }
-  std::string describe_non_finite(const Vector&) const override { return "somewhere"; }
+  std::string describe_non_finite(const Vector&, const Vector&) const override { return "somewhere"; }
 
 private:
   const op::Operator& A_;

@@ -73,6 +73,7 @@ const std::map<std::string, Definition>& definitions() {
          return Sums{};
        }},
       {"dot", [](In, Entries v) { return Sums{v[0] * v[1]}; }},
+      {"scaled_dot", [](In s, Entries v) { return Sums{(s[0] * v[0]) * (s[1] * v[1])}; }},
       {"spoil", [](In, Entries) { return Sums{0}; }},
       {"invert",
        [](In, Entries v) {
