@@ -12,6 +12,8 @@ namespace rafter::solvers {
 namespace {
 
 constexpr double rounding = 64 * std::numeric_limits<double>::epsilon();
+/// Forces of a field and those that all residuals are relative to differ by such factors where units are alike.
+constexpr double leeway = 10;
 constexpr int max_runs = 6; ///< of a method for one solve
 
 std::vector<std::vector<op::EntryRange>> owned_entries(const op::System& system) {
@@ -116,7 +118,7 @@ std::optional<UnsolvedField> FieldBalance::find_unsolved(const Vector& x, const 
   std::vector<UnsolvedField> found;
   for (std::size_t f = 0; f < count; ++f) {
     const double residual = norm(r, f);
-    if (residual <= std::max(atol, rtol * forces[f]) || (own[f] == 0 && !is_held(x, f))) continue;
+    if (residual <= std::max(atol, leeway * rtol * forces[f]) || (own[f] == 0 && !is_held(x, f))) continue;
     // A state that is zero, or far from the solution, has no forces to speak of: the residual is the load then.
     const double relative = std::min(residual / forces[f], 1.0);
     found.push_back({f < names_.size() ? "'" + names_[f] + "'" : fmt::format("number {}", f + 1), f, relative,

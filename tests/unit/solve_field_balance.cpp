@@ -59,7 +59,7 @@ TEST(FieldBalance, CountsWhatOtherFieldsDo) {
   const DenseMatrix A(4, [](std::size_t i, std::size_t j) { return i == j ? 1.0 : i + 2 == j ? 5.0 : 0.0; });
   const auto x = make_vector({1e-9, 0, 3, 4});
   EXPECT_FALSE(balance_of(A).find_unsolved(x, make_vector({1e-8, 0, 0, 0}), 1e-8, 0));
-  EXPECT_TRUE(balance_of(A).find_unsolved(x, make_vector({1e-6, 0, 0, 0}), 1e-8, 0));
+  EXPECT_TRUE(balance_of(A).find_unsolved(x, make_vector({1e-5, 0, 0, 0}), 1e-8, 0));
 }
 
 TEST(FieldBalance, SurvivesNumbersWhoseSquaresDoNot) {
