@@ -12,6 +12,8 @@ namespace rafter::solvers {
 namespace {
 
 constexpr double rounding = 64 * std::numeric_limits<double>::epsilon();
+/// Forces of a field and those that all residuals are relative to differ by such factors where units are alike.
+constexpr double leeway = 10;
 constexpr int max_runs = 6; ///< of a method for one solve
 
 std::vector<std::vector<op::EntryRange>> owned_entries(const op::System& system) {
@@ -106,14 +108,19 @@ bool FieldBalance::is_held(const Vector& x, std::size_t field) const {
 std::optional<UnsolvedField> FieldBalance::find_unsolved(const Vector& x, const Vector& r, double rtol,
                                                          double atol) const {
   if (entries_.size() < 2) return std::nullopt;
+  const std::size_t count = entries_.size();
+  std::vector<double> forces(count), own(count);
+  for (std::size_t g = 0; g < count; ++g) {
+    const Vector image = image_of_field(x, g);
+    for (std::size_t f = 0; f < count; ++f) forces[f] = std::max(forces[f], norm(image, f));
+    own[g] = norm(image, g);
+  }
   std::vector<UnsolvedField> found;
-  for (std::size_t f = 0; f < entries_.size(); ++f) {
+  for (std::size_t f = 0; f < count; ++f) {
     const double residual = norm(r, f);
-    if (residual <= atol) continue;
-    const double forces = norm(image_of_field(x, f), f);
-    if (residual <= rtol * forces || (forces == 0 && !is_held(x, f))) continue;
+    if (residual <= std::max(atol, leeway * rtol * forces[f]) || (own[f] == 0 && !is_held(x, f))) continue;
     // A state that is zero, or far from the solution, has no forces to speak of: the residual is the load then.
-    const double relative = std::min(residual / forces, 1.0);
+    const double relative = std::min(residual / forces[f], 1.0);
     found.push_back({f < names_.size() ? "'" + names_[f] + "'" : fmt::format("number {}", f + 1), f, relative,
                      std::max(1.0, relative / rtol)});
   }

@@ -28,9 +28,10 @@ struct UnsolvedField {
 ///
 /// Fields have units of their own, and a norm over the residuals of all says nothing about a field whose forces are
 /// small numbers beside those of another: with displacements under loads of 1e10 N a concentration whose sources are 1
-/// has no part in it. The forces of field f are A_ff x_f on all entries of the field, its loads and reactions, where A
-/// is the operator, or the tangent of a residual, without conditions. A field that its own equations do not hold, as
-/// the pressure of Stokes flow, has none and is judged with the others alone.
+/// has no part in it. The forces of field f are the largest of A_fg x_g on all entries of the field, its loads and
+/// reactions and what other fields do to it, where A is the operator, or the tangent of a residual, without conditions.
+/// A field that its own equations do not hold (A_ff = 0), as the pressure of Stokes flow, is judged with the others
+/// alone: what is left of its equations in the solution is the residual.
 class FieldBalance {
 public:
   /// Computes y = A x of all entries, also the constrained ones.

@@ -91,6 +91,38 @@ class FieldsOfOtherUnits(ReportedTest):
                 self.assertAlmostEqual(found["stretch"], self.STRETCH, delta=1e-9)
 
 
+    def test_a_field_at_rest_between_others_is_solved(self):
+        """Gravity in a closed box is balanced by the pressure: what moves is what the tolerance leaves."""
+        found = self.solved("""
+[mesh]
+box = { cells = [6, 6], shape = "triangle" }
+[fields.u]
+components = 2
+degree = 2
+[fields.p]
+degree = 1
+[forms]
+a = "(inner(grad(u), grad(v_u)) - p*div(v_u) - div(u)*v_p)*dx"
+L = "-1000*v_u[1]*dx"
+[[dirichlet]]
+field = "u"
+tags = "all"
+value = [0.0, 0.0]
+[[constraint]]
+field = "p"
+mean = 0.0
+[solver]
+method = "gmres"
+preconditioner = "none"
+[functionals]
+speed = "sqrt(inner(u, u)*dx)"
+[check]
+p = "500 - 1000*x[1]"
+""")
+        self.assertLess(found["functionals"]["speed"], 1e-4)
+        self.assertLess(found["errors"]["p"]["l2"], 1e-5)
+
+
 class CurvedBoundaries(ReportedTest):
     DISC = """
 [mesh]

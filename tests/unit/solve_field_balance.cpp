@@ -54,6 +54,14 @@ TEST(FieldBalance, TakesTheLoadOfAFieldThatIsZero) {
   EXPECT_EQ(found->relative, 1);
 }
 
+TEST(FieldBalance, CountsWhatOtherFieldsDo) {
+  // The first field is at rest between a load and the second one, as flow under a hydrostatic pressure.
+  const DenseMatrix A(4, [](std::size_t i, std::size_t j) { return i == j ? 1.0 : i + 2 == j ? 5.0 : 0.0; });
+  const auto x = make_vector({1e-9, 0, 3, 4});
+  EXPECT_FALSE(balance_of(A).find_unsolved(x, make_vector({1e-8, 0, 0, 0}), 1e-8, 0));
+  EXPECT_TRUE(balance_of(A).find_unsolved(x, make_vector({1e-5, 0, 0, 0}), 1e-8, 0));
+}
+
 TEST(FieldBalance, SurvivesNumbersWhoseSquaresDoNot) {
   const DenseMatrix A = diagonal_matrix({1e200, 1e200, 1e-200, 1e-200});
   const auto found = balance_of(A).find_unsolved(make_vector({3, 4, 3, 4}), make_vector({0, 0, 1e-203, 0}), 1e-8, 0);
