@@ -72,7 +72,7 @@ TEST(Compiling, FailureShowsCommandOutputAndKeptSource) {
   ASSERT_EQ(folder.files(".c").size(), 1U);
   const std::string kept = folder.files(".c")[0].string();
   expect_mentions(text, {"exit code 1", "command: ", "-O3", "source kept: " + kept, "nonsense_here"});
-  EXPECT_EQ(device::read_bytes(kept), source);
+  EXPECT_TRUE(device::read_bytes(kept).starts_with(source)) << device::read_bytes(kept);
   EXPECT_EQ(folder.count(".so"), 0U);
   EXPECT_NE(message<base::EnvironmentError>([&] { cache.program(source); }),
             "nothing thrown"); // the failure must not be remembered as a success

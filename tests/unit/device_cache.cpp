@@ -181,6 +181,21 @@ TEST(KernelCache, ProgramsOfOtherKeysAreSetAsideAndCompiledAnew) {
   EXPECT_EQ(compiler.uses(), 3 + 4) << "what was made anew is found";
 }
 
+/// The loader opens a file by its name after the check, when another one may be there.
+TEST(KernelCache, ProgramsThatSayAnotherKeyAreNotLoaded) {
+  const Folder folder;
+  const CountingCompiler compiler;
+  const auto options = compiler.options();
+  const auto cache = [&] { return ProgramCache{CacheDirectory(folder.path())}; };
+  const auto one = cache().file_of(source_of(1), options), other = cache().file_of(source_of(2), options);
+  for (const int value : {1, 2}) EXPECT_EQ(result_of(*cache().program(source_of(value), options)), value);
+  const auto content = *device::read_entry(other, {".so", other.stem().string()});
+  device::write_entry(one, {".so", one.stem().string()}, content); // the check holds, and the program is another one
+  EXPECT_EQ(cache().find(source_of(1), options), nullptr);
+  EXPECT_EQ(result_of(*cache().program(source_of(1), options)), 1);
+  EXPECT_EQ(compiler.uses(), 3);
+}
+
 TEST(KernelCache, WhatIsNoFileIsSetAside) {
   const Folder folder;
   const auto file_of = [&](int value) { return ProgramCache{CacheDirectory(folder.path())}.file_of(source_of(value)); };

@@ -27,14 +27,17 @@ std::string key_of(const Compiler& compiler, const std::string& source, const Co
   return cache_key(parts);
 }
 
-/// Compiles a program to the bytes of a library. The source is kept only if that fails.
+/// Compiles a program to the bytes of a library. The source is kept only if that fails. The path of what is kept ends
+/// in the key, which the library holds, too: another file may have its name between the check of an entry and the
+/// loader's opening it.
 Binary build(const fs::path& folder, const fs::path& kept, const Compiler& compiler, const std::string& source,
              const CompileOptions& options) {
   const Compilation compilation{.flags = all_flags(compiler, options),
                                 .source = folder / "kernel.c",
                                 .library = folder / "kernel.so",
                                 .kept_source = kept.string() + ".c"};
-  write_private(compilation.source, source);
+  write_private(compilation.source,
+                source + "\nconst char " + HostProgram::key_symbol + "[] = \"" + kept.filename().string() + "\";\n");
   compile_library(compiler, compilation);
   return {read_bytes(compilation.library)};
 }
@@ -42,9 +45,12 @@ Binary build(const fs::path& folder, const fs::path& kept, const Compiler& compi
 } // namespace
 
 ProgramCache::ProgramCache(CacheDirectory directory)
-    : binaries_(std::move(directory), {.extension = ".so", .load = [](const fs::path& file, const std::string&) {
-                                         return std::make_shared<HostProgram>(file);
-                                       }}) {}
+    : binaries_(
+          std::move(directory),
+          {.extension = ".so", .load = [](const fs::path& file, const std::string&) -> std::shared_ptr<const Program> {
+             auto program = std::make_shared<HostProgram>(file);
+             return program->key() == file.stem().string() ? program : nullptr;
+           }}) {}
 
 fs::path ProgramCache::file_of(const std::string& source, const CompileOptions& options) const {
   return binaries_.file_of(key_of(find_compiler(options.compiler), source, options));

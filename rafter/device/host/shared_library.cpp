@@ -22,4 +22,9 @@ std::shared_ptr<const Kernel> HostProgram::kernel(const std::string& name) const
   return std::make_shared<HostKernel>(name, reinterpret_cast<EntryPoint>(symbol), library_);
 }
 
+std::string HostProgram::key() const {
+  const void* symbol = dlsym(library_.get(), key_symbol);
+  return symbol == nullptr ? "" : static_cast<const char*>(symbol);
+}
+
 } // namespace rafter::device
