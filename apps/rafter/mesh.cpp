@@ -151,7 +151,10 @@ void print_tags(const char* what, const TagCounts& tags, bool are_of_facets) {
   for (const auto& [groups, overlap] : tags.overlaps) overlaps.push_back({overlap.text, std::to_string(overlap.count)});
   const std::vector<report::Column> of_overlaps{
       {fmt::format("overlapping {} tags", what), "tags that belong to the same ones"},
-      {fmt::format("{}s", what), "how many have all of these tags and no other", report::Align::right}};
+      {fmt::format("{}s", what),
+       are_of_facets ? "how many, on the boundary and inside, have all of these tags and no other"
+                     : "how many have all of these tags and no other",
+       report::Align::right}};
   fmt::print("\n{}", report::format_table(of_overlaps, overlaps));
 }
 

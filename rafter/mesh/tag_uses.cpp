@@ -65,8 +65,8 @@ std::vector<std::int32_t> numbers_of(const Mesh& mesh, const std::string& tag, T
   try {
     return mesh.tags_of(tag, needed);
   } catch (const base::InputError&) {
-    if (!mesh.physical_groups.numbers_of(needed, tag).empty()) throw;
-    for (int dim = mesh.tdim; dim >= 0; --dim)
+    const bool is_empty = !mesh.physical_groups.numbers_of(needed, tag).empty(); // a group of the right dimension
+    for (int dim = mesh.tdim; dim >= 0 && !is_empty && tag != "0"; --dim)
       if (dim != needed && is_tag_of(mesh, tag, dim))
         throw base::InputError(fmt::format("{}'{}' is a group of {} (dimension {}); {} {} (dimension {})", prefix(mesh),
                                            tag, entity_word(mesh, dim), dim, text_of(use).subject,

@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
-#include <rafter/solve/field_balance.hpp>
 #include <rafter/solve/residual_judge.hpp>
 
 namespace rafter::solvers {
@@ -158,49 +157,21 @@ ForcingParameters forcing_parameters(const NewtonOptions& options) {
 
 End stopped() { return {Status::failed, Failure::stopped, "the monitor asked to stop"}; }
 
-/// Judges the residuals of several fields one by one (FieldBalance).
-class FieldTargets {
-public:
-  FieldTargets(std::shared_ptr<const FieldBalance> fields, const NewtonOptions& options)
-      : fields_(std::move(fields)), options_(options) {}
-
-  bool are_several() const { return fields_ != nullptr; }
-  /// Norm of the residual of all fields that solves those that were not solved so far.
-  double target() const { return target_; }
-
-  /// Says whether all fields are solved, and else lowers the target.
-  bool are_solved(const Vector& u, const Residual& residual) {
-    const auto unsolved = find_unsolved(u, residual);
-    if (unsolved) target_ = std::min(target_, 0.5 * residual.norm / unsolved->excess);
-    return !unsolved;
-  }
-
-  /// Says how a load step ends whose residual is small, where no step reduces it further.
-  End end(const Vector& u, const Residual& residual) const {
-    const auto unsolved = find_unsolved(u, residual);
-    if (!unsolved) return {Status::converged};
-    if (unsolved->relative <= largest_relative_residual(options_.rtol))
-      return {Status::converged, Failure::none, {}, describe(*unsolved)};
+/// Says how a load step ends whose residual is small, where no step reduces it further.
+End end_of_small_residual(const std::optional<UnsolvedField>& unsolved, double rtol) {
+  if (!unsolved) return {Status::converged};
+  if (unsolved->relative > largest_relative_residual(rtol))
     return {Status::not_converged, Failure::none, describe(*unsolved)};
-  }
-
-private:
-  std::optional<UnsolvedField> find_unsolved(const Vector& u, const Residual& residual) const {
-    if (fields_ == nullptr || residual.norm <= options_.atol) return std::nullopt;
-    return fields_->find_unsolved(u, residual.values, options_.rtol, options_.atol);
-  }
-  std::shared_ptr<const FieldBalance> fields_; ///< null: there is one field
-  const NewtonOptions& options_;
-  double target_ = std::numeric_limits<double>::infinity();
-};
+  return {Status::converged, Failure::none, {}, describe(*unsolved)};
+}
 
 class Newton {
 public:
   Newton(NonlinearProblem& problem, Vector& u, const NewtonOptions& options)
       : problem_(problem), u_(u), options_(options), ops_(problem.device()), directions_(problem, options),
-        boundary_(problem, u), judge_(problem, boundary_, options.rtol, options.atol),
-        fields_(problem.fields(), options), residual_{make_vector()}, trial_residual_{make_vector()},
-        step_(make_vector()), trial_(make_vector()), right_(make_vector()), increment_(make_vector()) {
+        boundary_(problem, u), judge_(problem, boundary_, options.rtol, options.atol), residual_{make_vector()},
+        trial_residual_{make_vector()}, step_(make_vector()), trial_(make_vector()), right_(make_vector()),
+        increment_(make_vector()) {
     require_valid(options, problem, u);
   }
 
@@ -251,28 +222,20 @@ private:
       if (options_.monitor && !options_.monitor(result_.iterations, result_.relative_residual)) return stopped();
       has_lift_ = boundary_.find_increment(u_, step_);
       if (!has_lift_ && is_solved(iteration > 0)) return {Status::converged};
-      if (iteration == options_.max_iterations && is_small()) return fields_.end(u_, residual_);
+      if (iteration == options_.max_iterations && is_small()) return end_of_small();
       if (iteration == options_.max_iterations)
         return {Status::not_converged, Failure::none,
                 fmt::format("{} Newton steps (max_iterations) left a relative residual of {:.2e}{}", iteration,
                             result_.relative_residual, non_finite_trials())};
       if (auto end = newton_step())
-        return is_small() && end->failure != Failure::stopped ? fields_.end(u_, residual_) : std::move(*end);
+        return is_small() && end->failure != Failure::stopped ? end_of_small() : std::move(*end);
     }
   }
 
-  /// Says whether the residual of all fields together is small enough, and that of each by itself, by the tangent of a
-  /// state near u. Before the first step of a load step there is none to tell the forces of the state.
   bool is_solved(bool has_tangent) {
-    if (!judge_.is_small(residual_)) return false;
-    if (has_tangent) {
-      const bool is_small = judge_.is_small_beside_forces(u_, residual_);
-      result_.relative_residual = result_.steps.back().residual = relative();
-      if (!is_small) return false;
-    } else if (fields_.are_several()) {
-      problem_.linearise(u_);
-    }
-    return fields_.are_solved(u_, residual_);
+    const bool result = judge_.is_solved(u_, residual_, has_tangent);
+    result_.relative_residual = result_.steps.back().residual = relative();
+    return result;
   }
 
   End refuse_start() {
@@ -282,8 +245,7 @@ private:
   }
 
   double relative() const { return judge_.relative(residual_); }
-  double target() const { return std::min(judge_.target(residual_), fields_.target()); }
-  bool is_reached() const { return residual_.norm <= target(); }
+  End end_of_small() const { return end_of_small_residual(judge_.find_unsolved(u_, residual_), options_.rtol); }
   bool is_small() const { return !has_lift_ && judge_.is_small(residual_); }
 
   /// Evaluates R at a state. Values that are not finite stay in trial_residual_, for messages.
@@ -318,9 +280,9 @@ private:
       return std::nullopt;
     }
     const bool is_slow = residual_.norm > 0.5 * before;
-    if (is_slow && !is_reached()) {
+    if (is_slow && !judge_.is_reached(residual_)) {
       if (!judge_.has_magnitude()) judge_.measure_magnitude(u_);
-      if (is_reached()) return std::nullopt;
+      if (judge_.is_reached(residual_)) return std::nullopt;
       if (size <= state_rounding * scale && judge_.is_rounding(u_, residual_)) return rounded();
     }
     if (judge_.has_diverged(u_, residual_, before)) {
@@ -340,7 +302,7 @@ private:
   /// size of its linear system, so that it gets the term of a first step, and the history of terms begins anew after
   /// it.
   double next_forcing_term() {
-    if (!has_lift_) return forcing_.next(residual_.norm, target());
+    if (!has_lift_) return forcing_.next(residual_.norm, judge_.target(residual_));
     forcing_ = ForcingTerms(forcing_parameters(options_));
     return ForcingTerms(forcing_parameters(options_)).next(0, 0);
   }
@@ -370,7 +332,7 @@ private:
     problem_.apply_tangent_free(step_, right_);
     const double forces = std::hypot(residual_.norm, boundary_.norm(right_)); // loads, and reactions to the step
     if (trial_residual_.is_finite && trial_residual_.norm <= forces) return std::nullopt;
-    if (!is_reached()) {
+    if (!judge_.is_reached(residual_)) {
       ops_.copy(increment_, step_);
       if (auto end = find_lifted_direction(step, false)) return end;
     }
@@ -492,7 +454,6 @@ private:
   bool has_finite_trial_ = false; ///< R is finite at a state that the present search has tried
   double factor_ = 0;             ///< load factor
   ResidualJudge judge_;
-  FieldTargets fields_;
   SlopeUnits slope_units_;             ///< of energies, too
   Residual residual_, trial_residual_; ///< residuals of u and of the trial state
   Vector step_, trial_, right_;

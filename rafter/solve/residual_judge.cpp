@@ -13,12 +13,29 @@ double ResidualJudge::relative(const Residual& residual) const {
   return residual.norm > 0 && reference > 0 ? residual.norm / reference : residual.norm;
 }
 
-bool ResidualJudge::is_small_beside_forces(const Vector& u, const Residual& residual) {
-  if (residual.norm <= atol_) return true;
+void ResidualJudge::measure_forces(const Vector& u, const Residual& residual) {
+  if (residual.norm <= atol_) return;
   Vector image(problem_.device(), u.size());
   problem_.apply_tangent_free(u, image);
   scale_.set_forces(ops_.norm(image), residual.norm);
-  return is_small(residual);
+}
+
+std::optional<UnsolvedField> ResidualJudge::find_unsolved(const Vector& u, const Residual& residual) const {
+  if (fields_ == nullptr || residual.norm <= atol_) return std::nullopt;
+  return fields_->find_unsolved(u, residual.values, rtol_, atol_);
+}
+
+bool ResidualJudge::is_solved(const Vector& u, const Residual& residual, bool has_tangent) {
+  if (!is_small(residual)) return false;
+  if (has_tangent) {
+    measure_forces(u, residual);
+    if (!is_small(residual)) return false;
+  } else if (fields_ != nullptr) {
+    problem_.linearise(u);
+  }
+  const auto unsolved = find_unsolved(u, residual);
+  if (unsolved) target_of_fields_ = std::min(target_of_fields_, 0.5 * residual.norm / unsolved->excess);
+  return !unsolved;
 }
 
 void ResidualJudge::measure_magnitude(const Vector& u) {

@@ -107,7 +107,7 @@ class Overlaps(TagsTest):
         self.assertEqual(report["facet_overlaps"], [{"tags": [1, 2], "count": 1}])
         text = self.run_rafter("mesh", "two.msh").stdout
         self.assertRegex(text, r"overlapping cell tags +cells\n1 \(all_cells\) \+ 2 \(insert\) +1\n")
-        self.assertRegex(text, r"overlapping boundary facet tags +boundary facets\n1 \(left\) \+ 2 \(rim\) +1\n")
+        self.assertRegex(text, r"overlapping facet tags +facets\n1 \(left\) \+ 2 \(rim\) +1\n")
         self.write(gmsh(OVERLAPS[:2] + OVERLAPS[3:4]), "two.msh")
         self.assertNotIn("overlapping", self.run_rafter("mesh", "two.msh").stdout)
 
@@ -135,7 +135,7 @@ class Names(TagsTest):
         elements = ("3 2 5 1 1 2 5 4", "3 2 6 2 2 3 6 5", "1 2 4 1 1 2", "1 2 4 1 2 3")
         self.assert_values(self.values(elements, ("1*dx('steel')", "1*ds('steel')"), names=names), (1, 2))
         self.assert_refused_run(self.solve(elements, ("1*dx('other')",), names=names + ((1, 7, "other"),)),
-                                  "'other' names a group of dimension 1; cells of dimension 2 are needed here")
+                                  "'other' is a group of facets (dimension 1); dx integrates over cells (dimension 2)")
 
     def test_a_group_without_members_is_no_tag(self):
         elements = ("3 2 1 1 1 2 5 4", "3 2 1 2 2 3 6 5", "1 2 1 1 1 2")
