@@ -188,7 +188,7 @@ class EndsOfTheRange(ScalesTest):
 
     def test_coefficients_and_loads_beside_boundary_values(self):
         # Only the ratio of load and coefficient matters: the body is at 300 and a bit.
-        for unit in (1e-170, 1e-17, 1e150): # permeabilities are of size 1e-17
+        for unit in (1e-300, 1e-170, 1e-17, 1e150): # permeabilities are of size 1e-17
             found = self.mean(self.LINEAR, 12*unit, "--set", f"coefficients.k={unit}", "--set", "dirichlet.0.value=300.0")
             self.assertAlmostEqual(found, 301, delta=1e-4)
 
