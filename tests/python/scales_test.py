@@ -166,6 +166,19 @@ class EndsOfTheRange(ScalesTest):
             found = self.mean(self.LINEAR, load, "--set", "solver.norm=preconditioned", "--set", "solver.rtol=1e-11")
             self.assertAlmostEqual(found/load, 1/12, delta=1e-9)
 
+    def test_multigrid_and_its_starts(self):
+        for load in (1e-170, 1e160):
+            for more in ([], ["--set", "solver.multigrid.start=full"], ["--set", "solver.norm=preconditioned", "--set", "solver.multigrid.start=full"]):
+                with self.subTest(f"{load} {more}"):
+                    found = self.mean(self.LINEAR, load, "--set", "solver.preconditioner=multigrid", "--set", "mesh.refine=1", *more)
+                    self.assertAlmostEqual(found/load, 1/12, delta=1e-7)
+
+    def test_iterations_on_a_device_with_memory_of_its_own(self):
+        for load in (1e-170, 1e160):
+            self.assertAlmostEqual(self.mean(self.LINEAR, load, "--device", "checked")/load, 1/12, delta=1e-7)
+        form = "inner(grad(u), grad(v))*dx + u**3*v*ds('xmin')"
+        self.assertAlmostEqual(self.value(problem(form), "--device", "checked"), 1, delta=1e-9)
+
     def test_coefficients(self):
         for k in (1e-160, 1e160):
             for method in ("cg", "minres", "direct"):
@@ -175,7 +188,7 @@ class EndsOfTheRange(ScalesTest):
 
     def test_coefficients_and_loads_beside_boundary_values(self):
         # Only the ratio of load and coefficient matters: the body is at 300 and a bit.
-        for unit in (1e-170, 1e150):
+        for unit in (1e-300, 1e-170, 1e-17, 1e150): # permeabilities are of size 1e-17
             found = self.mean(self.LINEAR, 12*unit, "--set", f"coefficients.k={unit}", "--set", "dirichlet.0.value=300.0")
             self.assertAlmostEqual(found, 301, delta=1e-4)
 
