@@ -34,7 +34,7 @@
 #include <rafter/space/discretisation.hpp>
 #include <rafter/space/function_space.hpp>
 
-/// The C++ face of Rafter: one header, one namespace.
+/// The C++ face of Rafter: one header, one namespace. (Long file: users include this one alone.)
 ///
 ///     auto mesh = read_mesh("beam-hex.mesh").refined(2);
 ///     FunctionSpace V(mesh, {.family = Family::lagrange, .degree = 4, .components = 3});

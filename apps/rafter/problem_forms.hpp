@@ -103,8 +103,6 @@ private:
   /// Returns the names of the known fields, which do not change in time.
   std::vector<std::string> known_fields() const;
   form::Scope with_everything(form::Scope scope) const;
-  /// Notes for messages why the names of the problem that a scope does not have may not stand in its texts.
-  void explain_others(form::Scope& scope) const;
   form::Form parse_form(const io::Expression& text, const std::string& key, const form::Scope& scope) const;
 
   std::string located_message(const io::Expression& text, const std::string& key, std::string message) const;
