@@ -2,9 +2,11 @@
 #pragma once
 #include <algorithm>
 #include <concepts>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -34,7 +36,7 @@
 #include <rafter/space/discretisation.hpp>
 #include <rafter/space/function_space.hpp>
 
-/// The C++ face of Rafter: one header, one namespace.
+/// The C++ face of Rafter: one header, one namespace. (Long file: users include this one alone.)
 ///
 ///     auto mesh = read_mesh("beam-hex.mesh").refined(2);
 ///     FunctionSpace V(mesh, {.family = Family::lagrange, .degree = 4, .components = 3});
@@ -160,6 +162,39 @@ private:
   std::shared_ptr<const space::Discretisation> discretisation_;
 };
 
+/// Tags of boundary facets: numbers or names of physical groups, such as {1, 2} or {"inlet"}; none: the whole boundary.
+class BoundaryTags {
+public:
+  BoundaryTags(std::initializer_list<form::Tag> tags) : tags_(tags) {}
+  BoundaryTags(std::vector<std::int32_t> numbers) : numbers_(std::move(numbers)) {}
+
+  /// Throws InputError for names that the mesh does not have.
+  std::vector<std::int32_t> numbers_on(const Mesh& mesh) const {
+    auto result = numbers_;
+    for (const auto& [text] : tags_) {
+      const bool is_number = text.size() < 10 && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+      if (is_number && !mesh.tag_names.contains(text))
+        result.push_back(std::stoi(text));
+      else
+        for (const auto number : mesh.tags_of(text, mesh.tdim - 1)) result.push_back(number);
+    }
+    return result;
+  }
+
+private:
+  std::vector<form::Tag> tags_;
+  std::vector<std::int32_t> numbers_;
+};
+
+/// Values of a data field, with its name. Copies share them, so that lists of these may stand in braces:
+/// {{"k", std::move(values)}}.
+struct NamedValues {
+  NamedValues(std::string of, Vector of_field)
+      : name(std::move(of)), values(std::make_shared<const Vector>(std::move(of_field))) {}
+  std::string name;
+  std::shared_ptr<const Vector> values;
+};
+
 /// A finite element space: a cheap handle.
 class FunctionSpace {
 public:
@@ -185,21 +220,26 @@ public:
   operator std::shared_ptr<const form::FieldSpace>() const { return space_; }
 
   /// Condition that fixes the field to constant values (one per component) on boundary facets with these tags.
-  FieldCondition fixed(std::vector<std::int32_t> tags, std::vector<double> values) const {
+  FieldCondition fixed(const BoundaryTags& tags, std::vector<double> values) const {
     if (values.size() != static_cast<std::size_t>(space_->num_components()))
       throw InputError("a condition on '" + space_->name + "' needs " + std::to_string(space_->num_components()) +
                        " values, found " + std::to_string(values.size()));
-    return fixed(std::move(tags), [values = std::move(values)](std::span<const double>, std::span<double> at_point) {
+    return fixed(tags, [values = std::move(values)](std::span<const double>, std::span<double> at_point) {
       std::copy(values.begin(), values.end(), at_point.begin());
     });
   }
+  /// The same for a field of one component. (A template, so that {0} is a list of values and no number in braces.)
+  template <class Number>
+  requires std::is_arithmetic_v<Number> FieldCondition fixed(const BoundaryTags& tags, Number value)
+  const { return fixed(tags, std::vector{static_cast<double>(value)}); }
   /// The same with the values of an expression of x, constants and parameters: Operator::set("t", ...) changes them.
-  template <std::same_as<Expr> Value> FieldCondition fixed(std::vector<std::int32_t> tags, const Value& value) const {
-    return op::make_condition(space_, std::move(tags), value);
+  template <std::same_as<Expr> Value> FieldCondition fixed(const BoundaryTags& tags, const Value& value) const {
+    return op::make_condition(space_, tags.numbers_on(space_->mesh()), value);
   }
-  /// The same with values that depend on the point.
-  FieldCondition fixed(std::vector<std::int32_t> tags, SpatialFunction value) const {
-    return {space_, {.tags = std::move(tags), .value = std::move(value)}};
+  /// The same with values that depend on the point, by a SpatialFunction or what can be called like one.
+  template <std::invocable<std::span<const double>, std::span<double>> Function>
+  FieldCondition fixed(const BoundaryTags& tags, Function value) const {
+    return {space_, {.tags = tags.numbers_on(space_->mesh()), .value = SpatialFunction(std::move(value))}};
   }
 
   /// Conditions that fix what an operator leaves open (SolveOptions::null_space): integral means of the components,
@@ -257,7 +297,7 @@ struct PreconditionerChoice {
       blocks{};                     ///< preconditioners, each with the name of its field
   std::optional<Form> block_form{}; ///< form that the blocks are taken of; absent: that of the operator
   /// Values of data fields of `block_form` that the operator does not have, by name.
-  std::vector<std::pair<std::string, std::shared_ptr<const Vector>>> block_data{};
+  std::vector<NamedValues> block_data{};
 };
 
 /// Multigrid as a preconditioner of solve(), whose levels have the form and the conditions of the operator:
@@ -287,13 +327,11 @@ inline PreconditionerChoice amg(MultigridParameters parameters) {
 ///     solve(A, b, {.method = "minres", .preconditioner = block({{"u", multigrid({.meshes = meshes})}, {"p",
 ///     "jacobi"}})});
 inline PreconditionerChoice block(std::vector<std::pair<std::string, PreconditionerChoice>> fields,
-                                  std::optional<Form> form = {},
-                                  std::vector<std::pair<std::string, Vector>> data = {}) {
+                                  std::optional<Form> form = {}, std::vector<NamedValues> data = {}) {
   PreconditionerChoice result("block");
   result.blocks = std::move(fields);
   result.block_form = std::move(form);
-  for (auto& [name, values] : data)
-    result.block_data.emplace_back(name, std::make_shared<const Vector>(std::move(values)));
+  result.block_data = std::move(data);
   return result;
 }
 
@@ -454,7 +492,7 @@ struct NonlinearOptions {
   solvers::NewtonOptions newton; ///< tolerances, line search, load steps; newton.solver: of the linear systems
   std::optional<Form> energy;    ///< functional whose derivative is F, for the line search
   std::optional<Vector> initial; ///< state to start from, absent: 0
-  std::vector<std::pair<std::string, Vector>> data;       ///< values of the other data fields of F, by name
+  std::vector<NamedValues> data; ///< values of the other data fields of F, by name
   std::vector<std::pair<std::string, double>> parameters; ///< of F, the energy and boundary values, by name
   OperatorOptions discretisation;                         ///< of residual and tangent, with Dirichlet conditions
   /// Levels below the tangent, by whose cycles newton.solver is then preconditioned.
@@ -488,7 +526,7 @@ inline NonlinearResult solve_nonlinear(const Form& F, const std::vector<Expr>& u
   op::compile(built);
   auto tangent = std::make_shared<Operator>(derivative(F, unknowns), system, discretisation);
   solvers::ResidualProblem problem(residual, tangent, std::move(names), energy);
-  for (const auto& [name, values] : options.data) problem.set(name, values);
+  for (const auto& [name, values] : options.data) problem.set(name, *values);
   for (const auto& [name, value] : options.parameters) problem.set(name, value);
   Vector u = tangent->make_vector();
   set_initial(options.initial, u);
@@ -522,7 +560,7 @@ struct TimeOptions {
   std::optional<Vector> initial; ///< state at the first time, made consistent (ThetaStepper::project); absent: 0
   /// Called with each time and the state then, from the first on, the consistent one.
   std::function<void(double time, const Vector& state)> monitor;
-  std::vector<std::pair<std::string, Vector>> data; ///< values of the other data fields of F, by name; their dt() is 0
+  std::vector<NamedValues> data; ///< values of the other data fields of F, by name; their dt() is 0
   std::vector<std::pair<std::string, double>> parameters; ///< of F and boundary values, by name, but for the time
   OperatorOptions discretisation; ///< with Dirichlet conditions, whose values may hold parameter("t")
   /// Levels below the operator of the steps, by whose cycles solvers.solver is then preconditioned.
@@ -547,7 +585,7 @@ inline TimeResult solve_in_time(const Form& F, const std::vector<Expr>& unknowns
   const solvers::TimeGrid grid(options.start, options.end, options.step, options.theta);
   auto [system, names] = system_of_unknowns(unknowns, "solve_in_time");
   std::vector<std::string> known;
-  for (const auto& given : options.data) known.push_back(given.first);
+  for (const auto& given : options.data) known.push_back(given.name);
   auto forms = form::make_theta_forms(F, unknowns, known, options.theta);
   form::require_theta(forms, options.theta);
   const auto device = op::device_of(options.discretisation, *system.discretisation);
@@ -565,7 +603,7 @@ inline TimeResult solve_in_time(const Form& F, const std::vector<Expr>& unknowns
     own.solver.multigrid = options.multigrid->parameters;
   }
   solvers::ThetaStepper stepper(std::move(forms), std::move(names), tangent, built[1], std::move(own));
-  for (const auto& [name, values] : options.data) stepper.set_data(name, values);
+  for (const auto& [name, values] : options.data) stepper.set_data(name, *values);
   for (const auto& [name, value] : options.parameters) stepper.set_parameter(name, value);
   Vector u = tangent->make_vector();
   const solvers::VectorOps ops(tangent->device());

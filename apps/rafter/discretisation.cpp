@@ -148,7 +148,7 @@ void require_box_fits(const io::Problem& problem) {
   constexpr int sample_cells = 4; // per direction; a mixed box needs as many along x, one for each shape
   auto sample = *problem.mesh.box;
   double factor = refinement_factor(problem, static_cast<int>(sample.cells.size()));
-  if (sample.size == mesh::BoxOptions{}.size) sample.size.assign(sample.cells.size(), 1.0);
+  if (sample.size.empty()) sample.size.assign(sample.cells.size(), 1.0);
   const bool has_lengths = sample.size.size() == sample.cells.size() &&
                            std::ranges::all_of(sample.size, [](double x) { return x > 0 && std::isfinite(x); });
   for (std::size_t d = 0; d < sample.cells.size(); ++d) {

@@ -105,6 +105,28 @@ void require_all_fields(const io::Problem& problem, const ProblemForms::Spaces& 
   }
 }
 
+/// Returns a scope that knows why names of the problem that it does not have may not stand in its texts.
+form::Scope explained(const io::Problem& problem, form::Scope scope) {
+  const std::string accepted =
+      fmt::format("accepted here are x,{} coefficients and definitions", problem.time ? " the time t," : "");
+  for (std::size_t i = 0; i < problem.fields.size(); ++i) {
+    const auto& name = problem.fields[i].name;
+    scope.refuse(name, fmt::format("is an unknown, which has no value before the problem is solved: it may stand in "
+                                   "forms, functionals and output fields; {}",
+                                   accepted));
+    for (const auto& test : {problem.test_name(i), "v_" + name})
+      scope.refuse(test, fmt::format("is the test function of '{}', which may stand in forms alone", name));
+  }
+  for (const auto& data : problem.coefficients)
+    scope.refuse(data.name, "is a coefficient that comes later in the file, or this one itself: an expression may use "
+                            "all numbers, and those expressions and known fields that stand before it");
+  for (const auto& functional : problem.functionals)
+    scope.refuse(functional.name, "is a functional, whose value is known when the problem is solved: functionals that "
+                                  "come after it may use it");
+  scope.refuse(solvers::load_factor_name, "is the share of the loads in a load step, which forms.F alone may hold");
+  return scope;
+}
+
 } // namespace
 
 bool is_function_of_x(const form::Expr& e) {
@@ -116,7 +138,7 @@ bool is_function_of_x(const form::Expr& e) {
 
 ProblemForms::ProblemForms(const io::Problem& problem, const mesh::Mesh& mesh, Spaces spaces, ProblemData& data)
     : problem_(problem), mesh_(mesh), spaces_(std::move(spaces)), time_(std::make_shared<form::CoefficientData>()),
-      point_scope_(mesh.gdim) {
+      point_scope_(explained(problem, form::Scope(mesh.gdim))) {
   if (problem.time) {
     time_->name = form::time_name;
     set_time(problem.time->start);
@@ -281,7 +303,7 @@ form::Scope ProblemForms::with_everything(form::Scope scope) const {
   if (problem_.time) scope.add(form::time_name, form::coefficient(time_));
   for (const auto& [data, value] : coefficients_) scope.add(data->name, value);
   for (const auto& definition : problem_.definitions) scope.define(signature(definition), definition.expression.text);
-  return scope;
+  return explained(problem_, std::move(scope));
 }
 
 form::Form ProblemForms::parse_form(const io::Expression& text, const std::string& key,

@@ -13,6 +13,9 @@ namespace rafter::form {
 
 namespace {
 
+/// Of a sum; definitions of sums that use each other twice double them each time.
+constexpr std::size_t max_measures = 4096;
+
 const char* rank_text(int rank) {
   return rank == 0   ? "a functional (no test function)"
          : rank == 1 ? "linear (a test function)"
@@ -126,33 +129,36 @@ MeasureSum MeasureSum::with_degree(int degree) const {
 }
 
 MeasureSum operator+(MeasureSum a, const MeasureSum& b) {
-  constexpr std::size_t most = 4096; // definitions of sums that use each other twice double them each time
-  if (a.measures_.size() + b.measures_.size() > most)
-    throw base::InputError(
-        fmt::format("a sum of {} and {} measures: a sum has at most {}", a.measures_.size(), b.measures_.size(), most));
+  if (a.measures_.size() + b.measures_.size() > max_measures)
+    throw base::InputError(fmt::format("a sum of {} and {} measures: a sum has at most {}", a.measures_.size(),
+                                       b.measures_.size(), max_measures));
   a.measures_.insert(a.measures_.end(), b.measures_.begin(), b.measures_.end());
   return a;
 }
 
 Form::Form(std::vector<Integral> integrals) {
-  for (auto& integral : integrals) {
-    check_integrand(integral);
-    const auto rank = integral_rank(integral);
-    if (rank && rank_ && *rank != *rank_)
-      throw LinearityError(
-          fmt::format("the terms of a form must have the same arguments: '{}*{}' is {}, the terms before it are {}",
-                      summary(integral.integrand), to_text(integral.measure), rank_text(*rank), rank_text(*rank_)),
-          integral.integrand);
-    if (rank) rank_ = rank;
-    const auto same = std::find_if(integrals_.begin(), integrals_.end(),
-                                   [&](const auto& i) { return i.measure == integral.measure; });
-    if (same == integrals_.end())
-      integrals_.push_back(std::move(integral));
-    else if (is_literal(same->integrand, 0))
-      same->integrand = integral.integrand;
-    else if (!is_literal(integral.integrand, 0))
-      same->integrand = same->integrand + integral.integrand;
-  }
+  for (auto& integral : integrals) add(std::move(integral));
+}
+
+void Form::add(Integral integral) {
+  check_integrand(integral);
+  const auto rank = integral_rank(integral);
+  if (rank && rank_ && *rank != *rank_)
+    throw LinearityError(
+        fmt::format("the terms of a form must have the same arguments: '{}*{}' is {}, the terms before it are {}",
+                    summary(integral.integrand), to_text(integral.measure), rank_text(*rank), rank_text(*rank_)),
+        integral.integrand);
+  if (rank) rank_ = rank;
+  const auto same =
+      std::find_if(integrals_.begin(), integrals_.end(), [&](const auto& i) { return i.measure == integral.measure; });
+  if (same == integrals_.end() && integrals_.size() == max_measures)
+    throw base::InputError(fmt::format("a form has integrals over at most {} different measures", max_measures));
+  if (same == integrals_.end())
+    integrals_.push_back(std::move(integral));
+  else if (is_literal(same->integrand, 0))
+    same->integrand = integral.integrand;
+  else if (!is_literal(integral.integrand, 0))
+    same->integrand = same->integrand + integral.integrand;
 }
 
 Form operator*(const Expr& integrand, const MeasureSum& measure) {
@@ -162,9 +168,9 @@ Form operator*(const Expr& integrand, const MeasureSum& measure) {
 }
 
 Form operator+(const Form& a, const Form& b) {
-  std::vector<Integral> integrals = a.integrals();
-  integrals.insert(integrals.end(), b.integrals().begin(), b.integrals().end());
-  return Form(std::move(integrals));
+  Form result = a;
+  for (const auto& integral : b.integrals()) result.add(integral);
+  return result;
 }
 
 Form operator-(const Form& a) {

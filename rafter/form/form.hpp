@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,13 +20,14 @@ struct Tag {
   std::string text;
 };
 
-/// dx, ds, dx(1), ds("wall"), ds({1, 2}), ds(1) + ds(2).
+/// dx, ds, dx(1), ds("wall"), ds({1, 2}), ds({"wall"}), ds(1) + ds(2).
 class MeasureSum {
 public:
   explicit MeasureSum(std::vector<Measure> measures) : measures_(std::move(measures)) {}
   /// The same measure restricted to tags; throws InputError when it already is.
   MeasureSum operator()(Tag tag) const { return restricted({std::move(tag)}); }
   MeasureSum operator()(std::vector<Tag> tags) const { return restricted(std::move(tags)); }
+  MeasureSum operator()(std::initializer_list<Tag> tags) const { return restricted(tags); }
   /// With a quadrature degree of the author's choice.
   MeasureSum with_degree(int degree) const;
   const std::vector<Measure>& measures() const { return measures_; }
@@ -64,8 +66,10 @@ public:
   const std::vector<Integral>& integrals() const { return integrals_; }
   int rank() const { return rank_.value_or(0); }
   bool operator==(const Form&) const = default;
+  friend Form operator+(const Form& a, const Form& b);
 
 private:
+  void add(Integral integral);
   std::vector<Integral> integrals_;
   std::optional<int> rank_; ///< unknown while every integrand is the number 0
 };

@@ -286,9 +286,9 @@ Value Parser::list(std::string_view close, std::vector<Value> entries, Position 
   tokens_.expect(close, "or ',' after an entry of a list");
   // Definitions may put lists into lists.
   const auto size = size_of(entries);
-  if (size.entries > max_list_entries || size.depth > max_nesting)
-    fail_at(position, fmt::format("the list has {} entries, {} levels deep: at most {} are accepted, {} levels deep",
-                                  size.entries, size.depth, max_list_entries, max_nesting));
+  if (size.entries > max_list_entries)
+    fail_at(position, fmt::format("the list has {} entries, at most {} are accepted", size.entries, max_list_entries));
+  if (size.depth > max_nesting) fail_at(position, fmt::format("lists nested more than {} levels deep", max_nesting));
   return {ListValue{std::move(entries)}};
 }
 

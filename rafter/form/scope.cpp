@@ -98,6 +98,16 @@ const Definition* Scope::find_definition(const std::string& name) const {
   return found == definitions_.end() ? nullptr : &found->second;
 }
 
+void Scope::refuse(const std::string& name, std::string why) {
+  if (!is_language_name(name)) refused_.insert_or_assign(name, std::move(why));
+}
+
+const std::string* Scope::why_refused(const std::string& name) const {
+  const auto found = refused_.find(name);
+  return found == refused_.end() || find(name) != nullptr || find_definition(name) != nullptr ? nullptr
+                                                                                              : &found->second;
+}
+
 std::vector<std::string> Scope::names() const {
   std::vector<std::string> result;
   for (const auto& [name, value] : values_) result.push_back(name);

@@ -36,10 +36,16 @@ public:
   /// Adds a definition with signature "P" or "P(u, p)". Its text is parsed where it is used and may use all other
   /// names.
   void define(std::string_view signature, std::string text);
+  /// Notes why a name that readers know from elsewhere may not stand in this text, such as "is a test function, ...";
+  /// messages say so. Names that the text may use, and those of the language, are left alone; adding the name later
+  /// makes it one of them.
+  void refuse(const std::string& name, std::string why);
 
   int gdim() const { return gdim_; }
   const Expr* find(const std::string& name) const;
   const Definition* find_definition(const std::string& name) const;
+  /// Why a name may not stand in the text; null where nothing is known of it.
+  const std::string* why_refused(const std::string& name) const;
   std::vector<std::string> names() const;
 
 private:
@@ -47,6 +53,7 @@ private:
   int gdim_;
   std::map<std::string, Expr> values_;
   std::map<std::string, Definition> definitions_;
+  std::map<std::string, std::string> refused_;
 };
 
 } // namespace rafter::form

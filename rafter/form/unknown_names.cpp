@@ -41,6 +41,7 @@ void fail_interior_facets(Position position) {
 
 void fail_unknown(const Token& name, bool is_call, const Scope& scope, std::span<const std::string> parameters) {
   if (name.text == "jump" || name.text == "avg") fail_interior_facets(name.position);
+  if (const auto* why = scope.why_refused(name.text)) fail_at(name.position, fmt::format("'{}' {}", name.text, *why));
   auto candidates = scope.names();
   const auto tests = test_function_names(candidates);
   candidates.insert(candidates.end(), parameters.begin(), parameters.end());

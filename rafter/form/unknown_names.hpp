@@ -11,8 +11,8 @@ namespace rafter::form {
 /// Throws InputError for dS, jump, avg and restrictions, which other packages have: says what serves instead here.
 [[noreturn]] void fail_interior_facets(Position position);
 
-/// Throws InputError for an unknown name, with the nearest known one as a suggestion. `parameters` are those of the
-/// definition being read.
+/// Throws InputError for an unknown name, with why the scope refuses it, or the nearest known one as a suggestion.
+/// `parameters` are those of the definition being read.
 [[noreturn]] void fail_unknown(const Token& name, bool is_call, const Scope& scope,
                                std::span<const std::string> parameters);
 

@@ -10,6 +10,7 @@
 #include <rafter/base/output_file.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/io/problem_sections.hpp>
+#include <rafter/mesh/box.hpp>
 #include <rafter/mesh/box_pieces.hpp>
 #include <rafter/mesh/readers.hpp>
 
@@ -93,6 +94,10 @@ mesh::BoxOptions read_box(const Value& value) {
   options.cells = read_cells(box);
   options.size = read_size(box, options.cells.size());
   options.shape = read_shape(box, options.cells.size());
+  if (const auto fault = mesh::range_fault(options); !fault.empty()) {
+    const auto* size = box.find("size");
+    refuse(size != nullptr ? size->location : value.location, box.path("size"), fault);
+  }
   const int least = mesh::least_mixed_columns(static_cast<int>(options.cells.size()));
   if (options.shape == "mixed" && options.cells[0] < least)
     refuse(box.find("cells")->location, box.path("cells"),

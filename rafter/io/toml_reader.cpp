@@ -7,6 +7,7 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/io/toml_depth.hpp>
 #include <rafter/io/value.hpp>
 
 namespace rafter::io {
@@ -103,6 +104,7 @@ Value convert(const toml::node& node, const Document& document) {
 } // namespace
 
 Value parse_toml(std::string_view text, const std::string& source) {
+  require_toml_depth(text, source);
   try {
     const toml::table table = toml::parse(text, source);
     const Document document(text, source);

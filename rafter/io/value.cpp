@@ -41,8 +41,14 @@ std::string Value::description() const {
 
 namespace {
 
+/// An assignment in messages, which long ones must not fill.
+std::string shown(std::string_view assignment) {
+  constexpr std::size_t longest = 200;
+  return fmt::format("--set {}{}", assignment.substr(0, longest), assignment.size() > longest ? "..." : "");
+}
+
 [[noreturn]] void refuse(std::string_view assignment, const std::string& why) {
-  throw base::InputError(fmt::format("--set {}: {}", assignment, why));
+  throw base::InputError(fmt::format("{}: {}", shown(assignment), why));
 }
 
 /// Lists, tables and quoted strings begin with these characters. Text that begins so and is not valid TOML is an error
@@ -66,7 +72,7 @@ Assignment parse_assignment(std::string_view assignment) {
   if (key.empty()) refuse(assignment, "no key before '='; accepted is key.key=value");
   if (value.empty()) refuse(assignment, "no value after '='; accepted is key.key=value");
   if ((key + value).find_first_of("\r\n") != std::string::npos) refuse(assignment, "more than one line");
-  const std::string source = fmt::format("--set {}", assignment);
+  const std::string source = shown(assignment);
   const int depth = depth_of(parse_toml(key + " = 0", source));
   try {
     return {parse_toml(key + " = " + value, source), depth};

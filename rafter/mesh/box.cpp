@@ -12,6 +12,7 @@
 #include <rafter/base/text.hpp>
 #include <rafter/mesh/box.hpp>
 #include <rafter/mesh/box_pieces.hpp>
+#include <rafter/mesh/cell_range.hpp>
 #include <rafter/mesh/geometry_nodes.hpp>
 #include <rafter/mesh/limits.hpp>
 #include <rafter/mesh/mesh.hpp>
@@ -90,8 +91,20 @@ Layout make_layout(const BoxOptions& options) {
 
 std::vector<double> box_size(const BoxOptions& options) {
   const std::size_t dim = options.cells.size();
-  if (options.size == BoxOptions{}.size) return std::vector<double>(dim, 1.0);
-  return options.size;
+  return options.size.empty() ? std::vector<double>(dim, 1.0) : options.size;
+}
+
+std::string range_fault(const BoxOptions& options) {
+  const auto size = box_size(options);
+  std::vector<double> lengths, squared;
+  for (std::size_t d = 0; d < size.size(); ++d) {
+    lengths.push_back(size[d] / options.cells[d]);
+    squared.push_back(lengths.back() * lengths.back() / 4); // of a column of the Jacobian, half an edge
+  }
+  if (is_computable(squared)) return "";
+  return fmt::format("its cells have edges of [{:.2g}], and computing with them under- or overflows; accepted are "
+                     "lengths in units in which they are nearer to 1",
+                     fmt::join(lengths, ", "));
 }
 
 void require_valid(const BoxOptions& options) {
@@ -109,6 +122,8 @@ void require_valid(const BoxOptions& options) {
     if (!(length > 0) || !std::isfinite(length))
       throw base::InputError(
           fmt::format("box: size = [{}]; every length must be positive and finite", fmt::join(size, ", ")));
+  if (const auto fault = range_fault(options); !fault.empty())
+    throw base::InputError(fmt::format("box: size = [{}]: {}", fmt::join(size, ", "), fault));
   if (options.degree < 1 || options.degree > element::max_lagrange_degree)
     throw base::InputError(
         fmt::format("box: degree = {}; accepted: 1 to {}", options.degree, element::max_lagrange_degree));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <string>
 #include <vector>
 
 #include <rafter/mesh/mesh.hpp>
@@ -7,8 +8,12 @@
 /// What the options of a box say.
 namespace rafter::mesh {
 
-/// Edge lengths of a box; the default of BoxOptions means the unit box of every dimension.
+/// Edge lengths of a box, which are 1 where the options have none.
 std::vector<double> box_size(const BoxOptions& options);
+
+/// Says what is wrong with the lengths of the cells of a box where these are so small or large that computing with them
+/// under- or overflows; "" where nothing is.
+std::string range_fault(const BoxOptions& options);
 
 /// Throws InputError for cells, lengths and degrees of which there is no box. Its shape is looked at when it is made.
 void require_valid(const BoxOptions& options);

@@ -205,11 +205,11 @@ Mesh read_mesh(const std::string& path);
 
 /// A box split into cells. Boundary facets are tagged 1..2*dim and named xmin, xmax, ymin, ymax, zmin, zmax; cells 1.
 struct BoxOptions {
-  std::vector<int> cells{8, 8, 8};   ///< per direction; its size is the dimension (1, 2, 3)
-  std::vector<double> size{1, 1, 1}; ///< edge lengths; the default is the unit box of any dimension
-  std::string shape = "hexahedron";  ///< a shape name, "mixed" (2D: quadrilaterals and triangles; 3D: prisms,
-                                     ///< hexahedra, pyramids and tetrahedra) or "" (the tensor shape)
-  int degree = 1;                    ///< of the geometry
+  std::vector<int> cells{8, 8, 8}; ///< per direction; its size is the dimension (1, 2, 3)
+  std::vector<double> size;        ///< edge lengths, one for each direction; empty: all are 1
+  std::string shape;               ///< a shape name, "mixed" (2D: quadrilaterals and triangles; 3D: prisms, hexahedra,
+                                   ///< pyramids and tetrahedra) or "" (intervals, quadrilaterals, hexahedra)
+  int degree = 1;                  ///< of the geometry
 };
 Mesh make_box(const BoxOptions& options);
 

@@ -9,6 +9,7 @@
 #include <rafter/base/parallel.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/element/quadrature.hpp>
+#include <rafter/mesh/cell_range.hpp>
 #include <rafter/mesh/conformity.hpp>
 #include <rafter/mesh/describe.hpp>
 
@@ -59,15 +60,25 @@ Samples make_samples(const CellGroup& group) {
 
 struct Jacobian {
   double det = 0, scale = 0; ///< det J and the product of the lengths of its columns
+  bool is_in_range = true;   ///< says whether kernels can compute with them
 };
 
-double length(const Vector& column) {
-  return std::sqrt(column[0] * column[0] + column[1] * column[1] + column[2] * column[2]);
+double squared_length(const Vector& column) {
+  return column[0] * column[0] + column[1] * column[1] + column[2] * column[2];
 }
+double length(const Vector& column) { return std::sqrt(squared_length(column)); }
 
 Jacobian jacobian(const Columns& columns, std::size_t dim) {
   Jacobian result{0, 1};
-  for (std::size_t a = 0; a < dim; ++a) result.scale *= length(columns[a]);
+  Vector squared{};
+  for (std::size_t a = 0; a < dim; ++a) {
+    squared[a] = squared_length(columns[a]);
+    result.scale *= std::sqrt(squared[a]);
+  }
+  // Columns without length are no matter of range.
+  const bool has_lengths = std::none_of(columns.begin(), columns.begin() + static_cast<std::ptrdiff_t>(dim),
+                                        [](const Vector& column) { return column == Vector{}; });
+  result.is_in_range = !has_lengths || is_computable(std::span(squared).first(dim));
   const auto& [a, b, c] = columns;
   if (dim == 1) result.det = a[0];
   if (dim == 2) result.det = a[0] * b[1] - a[1] * b[0];
@@ -81,7 +92,8 @@ struct CellSize {
   double volume = 0;    ///< signed volume
   double worst = 0;     ///< smallest det J
   double flatness = 0;  ///< smallest det J / product of the lengths of J's columns
-  bool is_valid = true; ///< det J > 0 beyond rounding everywhere
+  bool is_valid = true; ///< det J > 0 beyond rounding everywhere, and in the range of kernels
+  double edge = 0;      ///< length of a cell that is out of this range, else 0
 };
 
 /// Measures the cells of one group.
@@ -119,7 +131,7 @@ private:
       shortest = std::min(shortest, length(columns[a]));
     }
     const auto j = jacobian(columns, dim_);
-    if (!(j.det > least_shape * j.scale)) return false;
+    if (!j.is_in_range || !(j.det > least_shape * j.scale)) return false;
     for (std::size_t n = 0; n < nodes.size(); ++n)
       for (std::size_t d = 0; d < dim_; ++d) {
         double x = first[d];
@@ -133,13 +145,28 @@ private:
   CellSize sampled(std::span<const std::int32_t> nodes) const {
     CellSize size{0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(), true};
     for (int p = 0; p < samples_.table.num_points; ++p) {
-      const auto j = jacobian(columns_at(p, nodes), dim_);
+      const auto columns = columns_at(p, nodes);
+      const auto j = jacobian(columns, dim_);
+      if (!j.is_in_range && size.edge == 0) {
+        size.edge = extreme_edge(columns);
+        size.is_valid = false;
+      }
       size.volume += samples_.weights[static_cast<std::size_t>(p)] * j.det;
       size.worst = std::min(size.worst, j.det);
       if (j.scale > 0) size.flatness = std::min(size.flatness, j.det / j.scale);
       if (!(j.det > flat_tolerance * j.scale)) size.is_valid = false;
     }
     return size;
+  }
+
+  /// The length of the column of J, times that of the reference cell, that is farthest from 1.
+  double extreme_edge(const Columns& columns) const {
+    double extreme = 1;
+    for (std::size_t a = 0; a < dim_; ++a) {
+      const double edge = 2 * std::hypot(columns[a][0], columns[a][1], columns[a][2]);
+      if (std::abs(std::log(edge)) > std::abs(std::log(extreme))) extreme = edge;
+    }
+    return extreme;
   }
 
   Columns columns_at(int sample, std::span<const std::int32_t> nodes) const {
@@ -170,6 +197,11 @@ void add_problem(ValidityReport& report, std::string line) {
 
 /// Words for the fault of a cell that is not valid; `scaled` is its smallest det J divided by the mean.
 std::string describe_fault(const CellSize& size, double mean, double scaled) {
+  if (size.edge > 0)
+    return fmt::format(
+        "is so {} that computing with it {}flows: one of its edges is about {:.2g} long (give the mesh in "
+        "units in which lengths are near 1)",
+        size.edge < 1 ? "small" : "large", size.edge < 1 ? "under" : "over", size.edge);
   if (!std::isfinite(size.volume)) return "is so large that its volume overflows";
   if (mean == 0) return "is degenerate or partly inverted: its volume is 0";
   if (size.volume < 0) return fmt::format("is inverted: its smallest det J is {:.3g} times its mean", scaled);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <string>
 
 #include <rafter/base/text.hpp>
 #include <rafter/schedule/mapping.hpp>
@@ -209,12 +211,27 @@ std::vector<Plan> candidates(const PlanningProblem& problem) {
   return plans;
 }
 
+namespace {
+
+/// The values of the keys that a plan has; others do not concern it.
+std::map<std::string, std::string> values_of(const Plan& plan) {
+  std::map<std::string, std::string> result;
+  for (const auto& word : base::split(schedule::to_string(plan), ' ')) {
+    const auto equals = word.find('=');
+    result.emplace(word.substr(0, equals), word.substr(equals + 1));
+  }
+  return result;
+}
+
+} // namespace
+
 double similarity(const Plan& a, const Plan& b) {
-  const auto left = base::split(schedule::to_string(a), ' '), right = base::split(schedule::to_string(b), ' ');
+  const auto left = values_of(a), right = values_of(b);
   double result = 1;
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    if (left[i] == right[i]) continue;
-    const auto* axis = std::ranges::find(table, left[i].substr(0, left[i].find('=')), &Axis::key);
+  for (const auto& [key, value] : left) {
+    const auto other = right.find(key);
+    if (other == right.end() || other->second == value) continue;
+    const auto* axis = std::ranges::find(table, key, &Axis::key);
     result *= axis != table.end() ? axis->shared : 0;
   }
   return result;

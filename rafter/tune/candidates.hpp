@@ -26,8 +26,8 @@ int usual_width(int cells_per_batch, int register_width,
 /// All plans that make sense, the usual one first.
 std::vector<schedule::Plan> candidates(const PlanningProblem& problem);
 
-/// How much of the cost model's error two plans share, 0 to 1: the product of `shared` over the axes in which they
-/// differ.
+/// How much of the cost model's error two plans share, 0 to 1: the product of `shared` over the axes that concern both
+/// and in which they differ.
 double similarity(const schedule::Plan& a, const schedule::Plan& b);
 
 } // namespace rafter::tune

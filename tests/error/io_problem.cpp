@@ -306,6 +306,43 @@ TEST(ProblemErrors, OverridesThatAreNoAssignmentsAreRefused) {
   EXPECT_TRUE(contains(message_of(small_problem, {"title=1\n[x]"}), "more than one line"));
 }
 
+TEST(ProblemErrors, DeepNestingIsRefusedBeforeItIsRead) {
+  const auto repeated = [](const std::string& part, int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text += part;
+    return text;
+  };
+  const auto nested = [&](const std::string& begin, int count, const std::string& end) {
+    return repeated(begin, count) + "1" + repeated(end, count);
+  };
+  constexpr auto refusal = "keys, lists and tables are nested more than 100 levels deep";
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {repeated("a.", 20'000) + "a = 1", "p.toml:1:200: "},
+      {"[" + repeated("a.", 80'000) + "a]\nb = 1", "p.toml:1:201: "},
+      {"[[" + repeated("a.", 80'000) + "a]]\nb = 1", "p.toml:1:202: "},
+      {"\n" + repeated("'a.b' . ", 200) + "a = 1", "p.toml:2:"},
+      {repeated("\"\\\"\xc3\xa9\".", 200) + "a = 1", "p.toml:1:600: "},
+      {"a = " + nested("[", 20'000, "]"), "p.toml:1:104: "},
+      {"a = " + nested("{ a = ", 20'000, " }"), "p.toml:1:"},
+      {"a = " + nested("[\n", 20'000, "]"), "p.toml:100:1: "},
+      {"a = " + nested("{ a.a.a.a.a.a.a.a = ", 50, " }"), "p.toml:1:"},
+      {"[" + repeated("a.", 60) + "a]\n" + repeated("b.", 60) + "b = 1", "p.toml:2:"},
+      {"a = [" + repeated("b.", 20'000), "p.toml:1:"},
+  };
+  for (const auto& [text, place] : cases) {
+    const auto message = message_of(text);
+    EXPECT_TRUE(contains(message, refusal) && contains(message, place)) << text.substr(0, 40) << "\n" << message;
+  }
+  // What only looks deep is read.
+  for (const auto& text : {"title = '" + repeated("[", 500) + "'", "# " + repeated("a.", 500),
+                           "title = \"\"\"\n" + repeated("a.\n[[", 500) + "\"\"\"",
+                           "a = [" + repeated("[1.5, 2.5], ", 500) + "]", repeated("[a]\nb.c.d = 1.0\n", 1)})
+    EXPECT_FALSE(contains(message_of(text), refusal)) << text.substr(0, 40);
+  const auto long_set = message_of(small_problem, {repeated("a.", 60'000) + "a=1"});
+  EXPECT_TRUE(contains(long_set, refusal)) << long_set.substr(0, 400);
+  EXPECT_LT(long_set.size(), 400U);
+}
+
 TEST(ProblemErrors, FilesThatCannotBeReadAreNamed) {
   const auto message = [](const std::string& path) -> std::string {
     try {

@@ -46,6 +46,17 @@ TEST(box_error, sizes) {
   expect_parts(refusal({.cells = {2, 2, 2}, .size = {1, INFINITY, 2}}), {"positive and finite"});
 }
 
+TEST(box_error, sizes_with_which_nothing_can_be_computed) {
+  expect_parts(refusal({.cells = {2, 2}, .size = {1e-300, 1}}),
+               {"size = [1e-300, 1]", "edges of [5e-301, 0.5]", "under- or overflows"});
+  expect_parts(refusal({.cells = {1, 1}, .size = {1e200, 1e200}}), {"under- or overflows"});
+  expect_parts(refusal({.cells = {1, 1, 1}, .size = {1e-70, 1e-70, 1}}), {"under- or overflows"});
+  expect_parts(refusal({.cells = {4}, .size = {1e-140}}), {"under- or overflows"});
+  for (const double length : {1e-60, 1e-30, 1e30, 1e60})
+    EXPECT_EQ(refusal({.cells = {1, 1, 1}, .size = {length, length, length}}), "no error") << length;
+  EXPECT_EQ(refusal({.cells = {1, 1}, .size = {1e-100, 1}}), "no error");
+}
+
 TEST(box_error, misspelt_shapes_get_the_nearest_name) {
   expect_parts(refusal({.cells = {2, 2, 2}, .shape = "hexaedron"}),
                {"'hexaedron'", "did you mean 'hexahedron'", "pyramid"});

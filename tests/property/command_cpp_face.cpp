@@ -91,6 +91,63 @@ TEST(Faces, SpacesOfTwoDiscretisationsAreRefused) {
   }
 }
 
+TEST(Faces, BoxesAreUnitBoxesOfTheShapeOfTheirDimension) {
+  const std::array shapes{Shape::interval, Shape::quadrilateral, Shape::hexahedron};
+  for (int dim = 1; dim <= 3; ++dim) {
+    const auto mesh = make_box({.cells = std::vector<int>(static_cast<std::size_t>(dim), 4)});
+    ASSERT_EQ(mesh.groups.size(), 1u);
+    EXPECT_EQ(mesh.groups[0].shape, shapes[static_cast<std::size_t>(dim) - 1]);
+    EXPECT_NEAR(mesh::check_validity(mesh).volume, 1, 1e-14);
+  }
+  EXPECT_EQ(make_box({.cells = {4, 4}}).num_cells(), 16);
+  EXPECT_EQ(make_box({}).num_cells(), 512);
+}
+
+TEST(Faces, TagsAndValuesStandInBraces) {
+  const auto mesh = make_box({.cells = {4, 4}});
+  const FunctionSpace V(mesh, {.degree = 2}), W(V, {.components = 2, .name = "w"});
+  const auto left = mesh.tags_of("xmin", 1), right = mesh.tags_of("xmax", 1);
+  const auto value = [](const FieldCondition& condition, std::size_t components) {
+    std::vector<double> result(components, -1);
+    condition.condition.value(std::array{0.25, 0.5}, result);
+    return result;
+  };
+  using Values = std::vector<double>;
+  EXPECT_EQ(V.fixed({1}, {0}).condition.tags, std::vector<std::int32_t>{1});
+  EXPECT_EQ(V.fixed({0}, {0}).condition.tags, std::vector<std::int32_t>{0});
+  EXPECT_EQ(V.fixed({3, 1}, {0}).condition.tags, (std::vector<std::int32_t>{3, 1}));
+  EXPECT_EQ(V.fixed({"xmin"}, 0).condition.tags, left);
+  EXPECT_EQ(V.fixed({"xmax", "xmin"}, 0).condition.tags, (std::vector{right[0], left[0]}));
+  EXPECT_EQ(V.fixed(left, 0).condition.tags, left);
+  EXPECT_TRUE(V.fixed({}, {0}).condition.tags.empty());
+  EXPECT_THROW(V.fixed({"nowhere"}, 0), InputError);
+  EXPECT_EQ(value(V.fixed({1}, {0}), 1), Values{0});
+  EXPECT_EQ(value(V.fixed({1}, {2.5}), 1), Values{2.5});
+  EXPECT_EQ(value(V.fixed({1}, 3), 1), Values{3});
+  EXPECT_EQ(value(W.fixed({1}, {0, 4}), 2), (Values{0, 4}));
+  EXPECT_EQ(value(W.fixed({1}, {0, 0.5}), 2), (Values{0, 0.5}));
+  EXPECT_THROW(W.fixed({1}, {0}), InputError);
+  EXPECT_THROW(W.fixed({1}, 0), InputError);
+  const auto x = spatial_coordinate(2);
+  const auto of_point = [](std::span<const double> at, std::span<double> values) { values[0] = at[0]; };
+  EXPECT_EQ(value(V.fixed({1}, of_point), 1), Values{0.25});
+  EXPECT_EQ(value(V.fixed({1}, SpatialFunction(of_point)), 1), Values{0.25});
+  EXPECT_EQ(value(V.fixed({1}, x(1) * x(1)), 1), Values{0.25});
+  const auto tags = [](const form::MeasureSum& measure) { return measure.measures().at(0).tags; };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(tags(ds({1})), Names{"1"});
+  EXPECT_EQ(tags(ds({0})), Names{"0"});
+  EXPECT_EQ(tags(dx({"steel"})), Names{"steel"});
+  EXPECT_EQ(tags(ds({"a", "b"})), (Names{"a", "b"}));
+  EXPECT_EQ(tags(ds({1, 2})), (Names{"1", "2"}));
+  EXPECT_EQ(tags(ds(0)), Names{"0"});
+  Vector values(op::device_of({}, *V->discretisation()), 3);
+  values.host_overwrite()[0] = 7;
+  const NonlinearOptions options{.data = {{"k", std::move(values)}}};
+  EXPECT_EQ(options.data.at(0).name, "k");
+  EXPECT_EQ(options.data.at(0).values->host_read()[0], 7);
+}
+
 TEST(Faces, LevelsOfMultigrid) {
   auto problem = io::parse_problem("[mesh]\nbox = { cells = [8, 8], shape = \"triangle\" }\n[fields.u]\ndegree = 4\n"
                                    "[forms]\na = \"inner(grad(u), grad(v))*dx\"\n"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Definitions that use each other twice, wherever problem files have texts: they cost their number.
+"""Definitions that use each other twice, wherever problem files have texts: they cost their number. Names in texts, too.
 
 usage: definitions_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
 """
@@ -126,6 +126,35 @@ class SharedDefinitions(command_test.CommandTest):
         result = self.run_rafter("solve", self.write(text))
         self.assert_refused(result, f"in the definition of 'line{LAST}'", "through 55 more",
                             f"in the definition of 'line0' (problem.toml:{line}:17): unknown name 'missing'")
+
+
+class NamesAndSizes(command_test.CommandTest):
+    def test_names_that_may_not_stand_here_say_why(self):
+        """The name is known, and the message says what it is and what is accepted, where definitions use it, too."""
+        unknown = ("'u' is an unknown, which has no value before the problem is solved", "accepted here are x, coefficients and definitions")
+        test = ("'v' is the test function of 'u', which may stand in forms alone",)
+        functional = ("'mean' is a functional, whose value is known when the problem is solved",)
+        factor = ("'load_factor' is the share of the loads in a load step, which forms.F alone may hold",)
+        point = {"coefficients.k": lambda text: self.changed("k = 2.0", f'k = "{text}"'),
+                 "dirichlet[0].value": lambda text: self.changed('value = "x[0]*(1 - x[0])"', f'value = "{text}"'),
+                 "check.u": lambda text: self.changed('u = "x[0]*(1 - x[0])"\nmax', f'u = "{text}"\nmax')}
+        for key, problem in point.items():
+            for text, fragments in (("1 + u", unknown), ("v", test), ("2*mean", functional), ("load_factor", factor)):
+                self.refused(problem(text), key, *fragments)
+                self.refused(problem("g*2") + f"[definitions]\ng = '{text}'\n", key, "in the definition of 'g' (problem.toml:",
+                             *fragments)
+        self.refused(point["coefficients.k"]("later + 1\"\nlater = \"x[0]"), "coefficients.k",
+                     "'later' is a coefficient that comes later in the file")
+        self.refused(point["coefficients.k"]("k + 1"), "coefficients.k", "'k' is a coefficient that comes later in the file, or this one")
+        for form in ("forms.a", "forms.L"):
+            self.refused(command_test.POISSON, form, *functional, arguments=["--set", f"{form}=mean*u*v*dx"])
+            self.refused(command_test.POISSON, form, *factor, arguments=["--set", f"{form}=load_factor*u*v*dx"])
+        self.refused(self.changed('mean = "u*dx"', 'mean = "v*u*dx"'), "functionals.mean", *test)
+
+    def test_boxes_with_which_nothing_can_be_computed_name_their_size(self):
+        box = 'cells = [3, 3], shape = "quadrilateral"'
+        for size in ("[1e-300, 1]", "[1e200, 1e200]"):
+            self.refused(self.changed(box, f"{box}, size = {size}"), "problem.toml:3:", "key mesh.box.size", "under- or overflows")
 
 
 if __name__ == "__main__":

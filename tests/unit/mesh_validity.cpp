@@ -96,6 +96,23 @@ TEST(Validity, FindsPartlyInvertedAndFlatCells) {
   EXPECT_TRUE(mesh::check_validity(thin).inverted_cells.empty());
 }
 
+TEST(Validity, FindsCellsWithWhichNothingCanBeComputed) {
+  const auto of_size = [](double x, double y) {
+    return mesh::check_validity(make_mesh(2, {0, 0, x, 0, 0, y, x, y}, element::Shape::quadrilateral, {0, 1, 2, 3}));
+  };
+  EXPECT_TRUE(mentions(of_size(1e-300, 1), "is so small that computing with it underflows: one of its edges is about "
+                                           "1e-300 long"));
+  EXPECT_TRUE(mentions(of_size(1e-160, 1e-160), "underflows")); // the squares of its edges are 0
+  EXPECT_TRUE(
+      mentions(of_size(1, 1e200), "is so large that computing with it overflows: one of its edges is about 1e+200"));
+  EXPECT_TRUE(mentions(of_size(0, 1), "its volume is 0"));
+  for (const double x : {1e-100, 1e-12, 1e12, 1e100}) EXPECT_TRUE(of_size(x, 1).problems.empty()) << x;
+  const auto simplex =
+      make_mesh(3, {0, 0, 0, 1e-90, 0, 0, 0, 1e-90, 0, 0, 0, 1e-90}, element::Shape::tetrahedron, {0, 1, 2, 3});
+  EXPECT_TRUE(mentions(mesh::check_validity(simplex), "underflows"));
+  EXPECT_THROW(mesh::require_valid(simplex), base::InputError);
+}
+
 TEST(Validity, FindsAQuadrilateralThatFacesTwoTriangles) {
   // A cube has two tetrahedra instead of a pyramid on its side x = 1.
   auto mesh = make_mesh(3, {0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0, 0, 0, 1, 1, 0, 1, 0, 1, 1, 1, 1, 1, 2, 0.5, 0.5},

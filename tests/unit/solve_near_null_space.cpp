@@ -81,10 +81,10 @@ TEST(Blocks, OfAnotherFormTakeTheirOwnKnownFields) {
   const Operator A((inner(grad(u), grad(v)) + u * v) * dx, own);
   Vector values = A.make_vector();
   for (std::size_t i = 0; i < values.size(); ++i) values.host_write()[i] = 1 + 0.1 * static_cast<double>(i % 7);
-  std::vector<std::pair<std::string, Vector>> data;
+  std::vector<NamedValues> data;
   data.emplace_back("k", std::move(values));
   Operator expected((k * inner(grad(u), grad(v)) + u * v) * dx, own);
-  expected.set("k", data.front().second);
+  expected.set("k", *data.front().values);
   const auto choice = block({{"u", "jacobi"}}, (k * inner(grad(u), grad(v)) + u * v) * dx, std::move(data));
   const auto made = make_blocks(A, choice);
   Vector x = A.make_vector(), y = A.make_vector(), z = A.make_vector();

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include <rafter/base/text.hpp>
 #include <rafter/schedule/mapping.hpp>
 #include <rafter/tune/candidates.hpp>
 
@@ -248,6 +249,24 @@ TEST(Candidates, SimilarityFallsWithEveryAxisThatDiffers) {
     before = similarity(plan, other);
   }
   EXPECT_GT(before, 0);
+}
+
+TEST(Candidates, SimilarityPairsKeysByName) {
+  // Plans for the items of groups have fewer keys, and keys that others have not.
+  const auto shared = [](const char* key) { return std::ranges::find(axes(), key, &Axis::key)->shared; };
+  const auto host = schedule::parse_plan("factors=store"),
+             items = schedule::parse_plan("factors=store mapping=cell_per_item"),
+             lanes = schedule::parse_plan("factors=recompute mapping=cell_per_item vector_width=4");
+  EXPECT_NE(base::split(schedule::to_string(host), ' ').size(), base::split(schedule::to_string(items), ' ').size());
+  EXPECT_NE(base::split(schedule::to_string(lanes), ' ').size(), base::split(schedule::to_string(items), ' ').size());
+  EXPECT_DOUBLE_EQ(similarity(lanes, schedule::parse_plan("factors=store mapping=cell_per_item vector_width=4")),
+                   shared("factors"));
+  for (const auto& [a, b] : {std::pair(host, items), std::pair(host, lanes), std::pair(items, lanes)}) {
+    EXPECT_EQ(similarity(a, b), similarity(b, a));
+    EXPECT_GT(similarity(a, b), 0);
+    EXPECT_LT(similarity(a, b), 1);
+  }
+  EXPECT_DOUBLE_EQ(similarity(items, lanes), shared("factors") * shared("vector_width"));
 }
 
 } // namespace
