@@ -212,7 +212,7 @@ TimeStepResult ThetaStepper::solve_linear(Vector& u) {
     result.message = error.what();
     return result;
   }
-  const auto solved = find_method(options.method).run(A, b, u, *M, options);
+  const auto solved = run_method(A, b, u, *M, options);
   null_space_.constrain(u);
   result.status = solved.status;
   result.failure = solved.failure;
