@@ -2,30 +2,111 @@
 #include "method_choice.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
+#include <rafter/form/bilinear_parts.hpp>
 #include <rafter/io/unused_keys.hpp>
+#include <rafter/mesh/limits.hpp>
 #include <rafter/solve/vector_ops.hpp>
 
+#include "discretisation.hpp"
+#include "factor_forecast.hpp"
 #include "singularity.hpp"
 
 namespace rafter::app {
 namespace {
 
-std::string reason(std::string_view cause, const op::Operator& A) {
-  return fmt::format("chosen because {}, and {} unknowns are few (at most {})", cause, A.num_unknowns(),
-                     max_direct_unknowns);
-}
+/// Time of the factors of a small problem, and of the largest one that is solved directly unasked.
+constexpr double short_seconds = 1, most_seconds = 60;
+constexpr double most_of_memory = 0.5;
+/// Forecasts of more unknowns take long themselves; such factors take more than most_seconds in three dimensions.
+constexpr std::int64_t most_unknowns = 3'000'000;
+
+/// The factors of the matrix of a system as a forecast has them. Nothing is forecast for too many unknowns.
+struct Factors {
+  std::int64_t num_unknowns = 0;
+  std::optional<FactorForecast> forecast;
+
+  Factors(const op::System& system, bool is_symmetric) : num_unknowns(system.num_unknowns()) {
+    if (num_unknowns <= most_unknowns) forecast = forecast_factors(system, is_symmetric);
+  }
+  bool fit() const {
+    return forecast && forecast->seconds() <= most_seconds &&
+           forecast->bytes() <= most_of_memory * mesh::available_memory_bytes();
+  }
+  std::string text() const {
+    if (!forecast) return fmt::format("more than {} unknowns", most_unknowns);
+    return fmt::format("about {:.2g} s and {:.2g} GB for {} unknowns", forecast->seconds(), 1e-9 * forecast->bytes(),
+                       num_unknowns);
+  }
+};
 
 /// Direct solves that nobody asked for. A preconditioner that the user named serves no purpose then, nor do its keys,
 /// which warnings say.
-MethodChoice direct(const io::Problem& problem, std::string_view cause, const op::Operator& A) {
+MethodChoice direct(const io::Problem& problem, std::string_view cause, const Factors& factors) {
   if (problem.solver.preconditioner != "none") io::warn_of_keys_that_direct_solves_leave(problem, cause);
-  return {"direct", reason(cause, A)};
+  return {"direct", fmt::format("chosen because {}, and factors of the matrix are affordable (forecast: {})", cause,
+                                factors.text())};
 }
 
-bool is_small(const op::Operator& A) { return A.num_unknowns() <= max_direct_unknowns; }
+/// Throws InputError about a problem that names no method and that neither cg nor a direct solve can take.
+[[noreturn]] void refuse_default(const io::Problem& problem, std::string_view cause, const Factors& factors) {
+  throw base::InputError(fmt::format(
+      "{}: {}: {}, so that cg, the method of problems without solver.method, cannot take it; a direct solve takes its "
+      "place where the factors of the matrix are forecast to take at most {} s and half of the memory, and here they "
+      "take {}: set solver.method = \"gmres\", \"bicgstab\" or \"minres\" with a preconditioner{}, or \"direct\"",
+      problem.forms.main().location.text(), problem.forms.main_key(), cause, most_seconds, factors.text(),
+      problem.fields.size() > 1 ? " (\"block\" for several fields)" : ""));
+}
+
+MethodChoice direct_or_refuse(const io::Problem& problem, std::string_view cause, const op::System& system,
+                              bool is_symmetric) {
+  const Factors factors(system, is_symmetric);
+  if (!factors.fit()) refuse_default(problem, cause, factors);
+  return direct(problem, cause, factors);
+}
+
+/// Returns the first field without a term of its own test and trial functions, whose entries on the diagonal are zero;
+/// -1: there is none.
+int field_without_diagonal(const form::LoweredForm& form, const op::System& system) {
+  for (std::size_t f = 0; f < system.spaces.size(); ++f) {
+    bool is_found = false;
+    for (const auto& integral : form.integrals)
+      for (const auto& term : integral.test_terms) {
+        if (system.index_of(*form.test_spaces[static_cast<std::size_t>(term.field)]) != f) continue;
+        for (const auto id : integral.graph->reachable(std::array{term.coefficient})) {
+          const auto& node = (*integral.graph)[id];
+          is_found = is_found || (node.op == form::ScalarOp::atom && node.atom.kind == form::AtomKind::trial &&
+                                  system.index_of(*form.trial_spaces[static_cast<std::size_t>(node.atom.a)]) == f);
+        }
+      }
+    if (!is_found) return static_cast<int>(f);
+  }
+  return -1;
+}
+
+/// Says whether a form is seen not to be symmetric. Forms with branches are not compared.
+bool is_seen_unsymmetric(const form::LoweredForm& form) {
+  for (const auto& integral : form.integrals)
+    for (const auto& term : integral.test_terms)
+      for (const auto id : integral.graph->reachable(std::array{term.coefficient}))
+        if ((*integral.graph)[id].op >= form::ScalarOp::abs) return false;
+  return !form::is_symmetric(form);
+}
+
+/// Returns why cg cannot take a form; "" where it shows nothing of the kind.
+std::string what_cg_cannot_take(const io::Problem& problem, const op::System& system,
+                                const form::LoweredForm& bilinear) {
+  const int field = field_without_diagonal(bilinear, system);
+  if (field >= 0)
+    return fmt::format("the form has no term with both functions of field '{}' (a saddle point problem)",
+                       problem.fields[static_cast<std::size_t>(field)].name);
+  return is_seen_unsymmetric(bilinear) ? "the form is not symmetric" : "";
+}
+
+bool is_direct(const io::Problem& problem) { return solvers::find_method(problem.solver.method).is_direct; }
 
 bool has_positive_diagonal(const op::Operator& A) {
   op::Vector diagonal = A.make_vector();
@@ -52,12 +133,37 @@ std::optional<Probe> probe_near(const op::Operator& A, const op::Vector& start,
 
 } // namespace
 
+bool fits_direct_solve(const op::System& system) { return Factors(system, false).fit(); }
+
+void choose_before_kernels(io::Problem& problem, const op::System& system, const form::LoweredForm& bilinear,
+                           const op::OperatorOptions& kernels) {
+  const bool is_on_host = kernels.shared_device->shares_host_memory(),
+             has_floats = kernels.plan.find("float") != std::string::npos;
+  if (problem.has_solver_method || !is_on_host || has_floats) return;
+  const auto take = [&](MethodChoice choice) {
+    problem.solver.method = std::move(choice.method);
+    problem.method_reason = std::move(choice.reason);
+  };
+  const auto cause = what_cg_cannot_take(problem, system, bilinear);
+  if (!cause.empty()) return take(direct_or_refuse(problem, cause, system, form::is_symmetric(bilinear)));
+  constexpr std::int64_t never_small = 500'000; // unknowns whose factors take more than short_seconds in any dimension
+  const bool is_iterated = problem.has_preconditioner || problem.has_iteration_keys || uses_multigrid(problem);
+  if (is_iterated || system.num_unknowns() > never_small) return;
+  const Factors factors(system, true);
+  if (factors.fit() && factors.forecast->seconds() < short_seconds)
+    take({"direct",
+          fmt::format("chosen because the problem is small: the forecast of the factors is {}", factors.text())});
+}
+
 MethodChoice choose_method(const io::Problem& problem, const op::Operator& A, const Probe& probe) {
   const auto& options = problem.solver;
-  if (problem.has_solver_method || !is_small(A)) return {options.method, {}};
-  if (asymmetry(A, probe, problem) > 0) return direct(problem, "the operator is not symmetric", A);
+  if (problem.has_solver_method) return {options.method, {}};
+  const bool is_symmetric = asymmetry(A, probe, problem) == 0; // which refuses values that are too small
+  if (is_direct(problem)) return {options.method, problem.method_reason};
+  if (!is_symmetric) return direct_or_refuse(problem, "the operator is not symmetric", A.system(), false);
   if (solvers::find_preconditioner(options.preconditioner).needs_diagonal && !has_positive_diagonal(A))
-    return direct(problem, "the operator is not positive definite (its diagonal is not positive)", A);
+    return direct_or_refuse(problem, "the operator is not positive definite (its diagonal is not positive)", A.system(),
+                            true);
   return {options.method, {}};
 }
 
@@ -81,7 +187,7 @@ std::optional<MethodChoice> choose_after(const io::Problem& problem, const op::O
                                          const solvers::Result& result, const solvers::Preconditioner& M) {
   using enum solvers::Failure;
   const bool has_ended = result.status == solvers::Status::converged || result.failure == stopped;
-  if (problem.has_solver_method || !is_small(A) || has_ended) return std::nullopt;
+  if (problem.has_solver_method || is_direct(problem) || has_ended) return std::nullopt;
   std::string sign;
   if (result.failure == indefinite_operator)
     sign = fmt::format("cg met p.Ap <= 0 in iteration {}", result.iterations + 1);
@@ -92,13 +198,17 @@ std::optional<MethodChoice> choose_after(const io::Problem& problem, const op::O
     sign = fmt::format("cg met r.z <= 0 in iteration {}", result.iterations + 1);
   else
     return std::nullopt;
-  return direct(problem, fmt::format("the operator is not positive definite ({})", sign), A);
+  const Factors factors(A.system(), true);
+  if (!factors.fit()) return std::nullopt;
+  return direct(problem, fmt::format("the operator is not positive definite ({})", sign), factors);
 }
 
 std::optional<MethodChoice> choose_without_preconditioner(const io::Problem& problem, const op::Operator& A,
                                                           const base::SolverError& error) {
-  if (problem.has_solver_method || !is_small(A)) return std::nullopt;
-  return direct(problem, fmt::format("the preconditioner cannot be made ({})", error.what()), A);
+  if (problem.has_solver_method || is_direct(problem)) return std::nullopt;
+  const Factors factors(A.system(), true);
+  if (!factors.fit()) return std::nullopt;
+  return direct(problem, fmt::format("the preconditioner cannot be made ({})", error.what()), factors);
 }
 
 } // namespace rafter::app

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <rafter/base/error.hpp>
+#include <rafter/form/lowered.hpp>
 #include <rafter/io/problem.hpp>
 #include <rafter/operator/operator.hpp>
 
@@ -18,9 +19,17 @@ struct MethodChoice {
   std::string method, reason;
 };
 
-/// Returns the method of the problem if it names one. Otherwise the choice is direct for an operator with at most
-/// max_direct_unknowns unknowns which is not symmetric, or which has a diagonal entry that is not positive; the
-/// diagonal counts only if the preconditioner needs it. It is cg in all other cases.
+/// Chooses before there are kernels. A problem gets the method direct, with the reason, where it names neither a method
+/// nor a preconditioner nor keys of iterations and the factors are forecast to take less than a second, and where it
+/// names no method, its form shows that cg cannot take it, and the factors fit (fits_direct_solve). Others stay as they
+/// are, as do all on devices with memory of their own and with plans in floats. Throws InputError for a form that cg
+/// cannot take and whose factors do not fit.
+void choose_before_kernels(io::Problem& problem, const op::System& system, const form::LoweredForm& bilinear,
+                           const op::OperatorOptions& kernels);
+
+/// Returns the method of the problem if it names one. Otherwise the choice is direct for an operator which is not
+/// symmetric, or which has a diagonal entry that is not positive, if the factors fit; the diagonal counts only if the
+/// preconditioner needs it. It is cg in all other cases. Throws InputError where the factors do not fit.
 MethodChoice choose_method(const io::Problem& problem, const op::Operator& A, const Probe& probe);
 
 /// Does the same for a nonlinear problem, whose tangent at `start` is A; `linearise` moves A to another state. The
@@ -31,16 +40,17 @@ MethodChoice choose_for_tangents(const io::Problem& problem, const op::Operator&
                                  const op::Vector& start, const std::function<void(const op::Vector&)>& linearise);
 
 /// Returns the method to try after cg, which was chosen here, has failed with the preconditioner M: direct if the
-/// operator turned out not to be positive definite and has few unknowns, else nothing.
+/// operator turned out not to be positive definite and the factors fit, else nothing.
 std::optional<MethodChoice> choose_after(const io::Problem& problem, const op::Operator& A,
                                          const solvers::Result& result, const solvers::Preconditioner& M);
 
 /// Returns the method to try where the preconditioner cannot be made, for the reason that its error tells: direct if no
-/// method is named and there are few unknowns, else nothing.
+/// method is named and the factors fit, else nothing.
 std::optional<MethodChoice> choose_without_preconditioner(const io::Problem& problem, const op::Operator& A,
                                                           const base::SolverError& error);
 
-/// The factors of a matrix with so many unknowns take seconds at most, even in three dimensions.
-inline constexpr std::int64_t max_direct_unknowns = 20'000;
+/// Says whether direct solves that nobody asked for are taken: where the factors are forecast to take at most a minute
+/// and half of the memory of this machine.
+bool fits_direct_solve(const op::System& system);
 
 } // namespace rafter::app

@@ -130,7 +130,7 @@ void require_definite(const io::Problem& problem, const op::Operator& A, const s
   const auto count = M.num_negative_eigenvalues();
   const bool is_for_definite = options.method == "cg" || options.method == "minres";
   const bool is_tried =
-      has_chosen_multigrid(problem, options) || (!problem.has_solver_method && A.num_unknowns() <= max_direct_unknowns);
+      has_chosen_multigrid(problem, options) || (!problem.has_solver_method && fits_direct_solve(A.system()));
   if (count == 0 || M.factors() != nullptr || !is_for_definite || is_tried) return;
   throw base::InputError(fmt::format(
       "{}: solver.method: \"{}\" needs a positive definite preconditioner, and the symmetric part of the form is "

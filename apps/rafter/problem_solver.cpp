@@ -21,6 +21,7 @@
 #include <rafter/tune/planner.hpp>
 #include <rafter/tune/store.hpp>
 
+#include "conditioning.hpp"
 #include "discretisation.hpp"
 #include "expected_work.hpp"
 #include "interrupt.hpp"
@@ -202,6 +203,7 @@ PreparedProblem::PreparedProblem(const io::Problem& given, const RunOptions& opt
     bilinear = form::lower(forms_->bilinear());
     if (const auto load = forms_->linear()) linear = form::lower(*load);
   }
+  if (options.solves) choose_before_kernels(problem_, system_, bilinear, options_);
   options_.dirichlet = make_conditions();
   for (std::size_t i = 0; i < problem.dirichlet.size(); ++i)
     is_boundary_in_time_ = is_boundary_in_time_ || has_time_values(problem, i, *forms_);
@@ -381,6 +383,7 @@ Setup set_up(const PreparedProblem& prepared) {
   auto right = make_right_hand_side(prepared, null_space);
   prepared.postprocess().require_finite_solutions(right.x);
   auto options = problem.solver;
+  options.control.field_offsets = field_offsets(prepared.system());
   options.null_space = null_space.null_space();
   add_preconditioner_parts(prepared, options);
   Setup setup{std::move(right), std::move(null_space), {}, std::move(options), nullptr};
@@ -389,6 +392,7 @@ Setup set_up(const PreparedProblem& prepared) {
   } catch (const base::SolverError& error) {
     if (!solvers::find_method(setup.choice.method).is_direct) require_diagonal(A, problem);
     auto other = choose_without_preconditioner(problem, A, error);
+    if (setup.options.method == "direct") throw base::SolverError(with_causes(error.what(), A));
     if (!other) refuse_preconditioner(problem, error);
     setup.take(prepared, std::move(*other));
   }
@@ -461,13 +465,9 @@ Solved solve_linear(const PreparedProblem& prepared, const RunEvents& events, Ph
 
   Solution solution = make_solution(prepared, std::move(setup.right.x), result.status);
   auto& report = solution.report;
-  report.message = result.message;
   report.warning = setup.right.warning;
-  if (!result.warning.empty()) report.warning += (report.warning.empty() ? "" : "; ") + result.warning;
+  report_outcome(result, prepared.operator_a(), report);
   report_method(setup, report);
-  report.iterations = result.iterations;
-  report.residual = result.relative_residual;
-  report.history = result.history;
   if (result.norms)
     report.residuals = {.norm = std::string(solvers::name(problem.solver.control.norm)),
                         .residual = result.norms->residual,

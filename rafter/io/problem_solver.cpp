@@ -297,6 +297,9 @@ void read_solver(const TableReader& table, Problem& problem) {
     problem.has_preconditioner = true;
   }
   problem.has_solver_method = table.find("method") != nullptr;
+  for (const char* key :
+       {"max_iterations", "stagnation_window", "norm", "fused", "restart", "side", "chebyshev", "multigrid", "blocks"})
+    problem.has_iteration_keys = problem.has_iteration_keys || table.find(key) != nullptr;
   options.method = table.string("method").value_or(options.method);
   options.preconditioner = table.string("preconditioner").value_or(options.preconditioner);
   options.control.rtol = table.number("rtol", 0, 1, true).value_or(options.control.rtol);

@@ -100,6 +100,7 @@ std::string to_json(const SolveReport& report) {
     residuals["of_first_residual"] = report.residuals->of_first_residual;
   }
   if (!report.warning.empty()) json["warning"] = report.warning;
+  if (report.relative_error > 0) json["relative_error"] = report.relative_error;
   json["errors"] = Json::object();
   for (const auto& [field, errors] : report.errors) json["errors"][field] = {{"l2", errors.l2}, {"h1", errors.h1}};
   json["functionals"] = object(report.functionals);

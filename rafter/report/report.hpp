@@ -94,6 +94,8 @@ struct SolveReport {
   std::string status;  ///< "converged", "not converged", "failed check"
   std::string message; ///< why not converged, which check failed; empty otherwise
   std::string warning; ///< what to know of a solve that converged; empty otherwise
+  /// Estimate of the error that rounding makes, relative to the largest value of each field; 0: there is none.
+  double relative_error = 0;
   std::int64_t dofs = 0;
   std::vector<std::pair<std::string, std::int64_t>> cells; ///< per shape
   std::string method;                                      ///< of the solver: "cg", ...; empty: not known

@@ -145,8 +145,7 @@ private:
       look_back();
       progress_.correct(norm_);
       if (norm_ <= progress_.target()) return progress_.converged();
-      if (rounding_.holds(r_, norm_, x_, b_))
-        return progress_.converged(RoundingLevel::warning(norm_ / progress_.reference(), progress_.control().rtol));
+      if (rounding_.holds(r_, norm_, x_, b_)) return RoundingLevel::converged(norm_, progress_);
     }
     auto end = progress_.check();
     if (!end) end = progress_.check_plateau();

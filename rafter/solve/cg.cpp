@@ -185,8 +185,7 @@ private:
     if (norm_ <= progress_.target()) return progress_.converged();
     const bool is_rounding = rounding_.holds(r_, r_norm, x_, b_);
     const bool is_stuck = norm_ > reached && norm_ > 0.5 * last_restart_;
-    if (is_rounding && (is_stuck || norm_ <= least_attainable()))
-      return progress_.converged(RoundingLevel::warning(norm_ / progress_.reference(), progress_.control().rtol));
+    if (is_rounding && (is_stuck || norm_ <= least_attainable())) return RoundingLevel::converged(norm_, progress_);
     if (is_stuck) return progress_.failed(Failure::stagnated, describe_stuck(norm_));
     if (norm_ > reached) restart();
     return check();
@@ -269,8 +268,7 @@ private:
       if (auto end = look_back(r_norm)) return end;
       progress_.correct(norm_);
       if (norm_ <= progress_.target()) return progress_.converged();
-      if (is_restarted && rounding_.holds(r_, r_norm, x_, b_))
-        return progress_.converged(RoundingLevel::warning(norm_ / progress_.reference(), progress_.control().rtol));
+      if (is_restarted && rounding_.holds(r_, r_norm, x_, b_)) return RoundingLevel::converged(norm_, progress_);
     }
     auto end = progress_.check();
     if (!end && is_stagnant) end = progress_.failed(Failure::stagnated, stagnation());

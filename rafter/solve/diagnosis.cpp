@@ -13,16 +13,6 @@ namespace rafter::solvers {
 
 namespace {
 
-/// Returns the 2-norm of b without its constrained entries: these hold boundary values, whose unit is not that of
-/// residuals.
-double free_norm(const op::LinearOperator& A, const VectorOps& ops, const Vector& b) {
-  Vector loads(A.device(), b.size());
-  ops.copy(b, loads);
-  const auto entries = loads.host_write();
-  for (const auto entry : A.constrained_entries()) entries[static_cast<std::size_t>(entry)] = 0;
-  return ops.norm(loads);
-}
-
 /// Returns "first at entry 7", or "on another process" where all entries of this one are finite.
 std::string first_of(const VectorOps& ops, const Vector& x) {
   const auto first = ops.first_non_finite(x);
@@ -30,6 +20,14 @@ std::string first_of(const VectorOps& ops, const Vector& x) {
 }
 
 } // namespace
+
+double free_norm(const op::LinearOperator& A, const VectorOps& ops, const Vector& b) {
+  Vector loads(A.device(), b.size());
+  ops.copy(b, loads);
+  const auto entries = loads.host_write();
+  for (const auto entry : A.constrained_entries()) entries[static_cast<std::size_t>(entry)] = 0;
+  return ops.norm(loads);
+}
 
 std::optional<Result> prepare(const op::LinearOperator& A, const Vector& b, Vector& x, const VectorOps& ops,
                               Progress& progress, Vector& r, double& norm, ResidualRange* range) {
@@ -87,16 +85,19 @@ double estimate_norm(const op::LinearOperator& A, const VectorOps& ops, const Ve
 
 bool RoundingLevel::holds(const Vector& r, double r_norm, const Vector& x, const Vector& b) {
   if (operator_norm_ == 0) operator_norm_ = estimate_norm(A_, ops_, r);
-  constexpr double num_roundings = 16, swamped = 1e-2;
+  constexpr double num_roundings = 16, most = 0.1;
   least_ = std::numeric_limits<double>::epsilon() * operator_norm_ * ops_.norm(x);
   const double level = num_roundings * least_;
-  return r_norm <= level && level <= swamped * free_norm(A_, ops_, b);
+  return r_norm <= level && r_norm <= most * free_norm(A_, ops_, b);
 }
 
-std::string RoundingLevel::warning(double relative_residual, double rtol) {
-  return fmt::format("the relative residual is {:.2e}, which is the level of rounding errors of double precision here: "
-                     "the tolerance of {:.2e} cannot be reached",
-                     relative_residual, rtol);
+Result RoundingLevel::converged(double norm, Progress& progress) {
+  auto result = progress.converged(fmt::format("the relative residual is {:.2e}, which is the level of rounding errors "
+                                               "of double precision here: the tolerance of "
+                                               "{:.2e} cannot be reached",
+                                               norm / progress.reference(), progress.control().rtol));
+  result.is_at_rounding = true;
+  return result;
 }
 
 bool is_null_vector(const op::LinearOperator& A, const VectorOps& ops, const Vector& v) {
@@ -118,8 +119,7 @@ std::string describe_stuck(double norm) {
 std::optional<Result> Confirmation::judge(const Vector& r, double r_norm, double norm) {
   if (norm <= progress_.target()) return progress_.converged();
   if (norm > 0.5 * last_) {
-    if (rounding_.holds(r, r_norm, x_, b_))
-      return progress_.converged(RoundingLevel::warning(norm / progress_.reference(), progress_.control().rtol));
+    if (rounding_.holds(r, r_norm, x_, b_)) return RoundingLevel::converged(norm, progress_);
     return progress_.failed(Failure::stagnated, describe_stuck(norm) + null_space_hint(A_, ops_, r));
   }
   last_ = norm;

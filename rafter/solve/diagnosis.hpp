@@ -19,6 +19,10 @@ inline constexpr std::string_view singular_advice =
     "Dirichlet condition or a term without derivatives, or say what fixes the "
     "null space ([[constraint]])";
 
+/// Returns the 2-norm of b without its constrained entries: these hold boundary values, whose unit is not that of
+/// residuals.
+double free_norm(const op::LinearOperator& A, const VectorOps& ops, const Vector& b);
+
 /// Computes r = b - A x and its 2-norm. Returns a result when there is nothing to iterate: b is not finite, b = 0 (then
 /// x = 0), A x is not finite, or x is a solution already, to rounding or to atol. Otherwise `progress` is started with
 /// this norm. It also returns one, of no meaning, where `range` does not accept the norm. Throws InternalError for
@@ -28,7 +32,8 @@ std::optional<Result> prepare(const op::LinearOperator& A, const Vector& b, Vect
 
 /// Says whether residuals are as small as rounding errors leave them: |b - A x| <= 16 eps |A| |x| in 2-norms, a
 /// backward error of a few roundings (Higham, Accuracy and stability of numerical algorithms, 2nd ed., section 7.1).
-/// The answer is no where such errors swamp b, as they do when a singular operator lets x grow without bound.
+/// The answer is no for residuals above a tenth of b. A singular operator may let x grow until any residual is that
+/// small beside it, which run_method() finds out.
 class RoundingLevel {
 public:
   RoundingLevel(const op::LinearOperator& A, const VectorOps& ops) : A_(A), ops_(ops) {}
@@ -37,8 +42,8 @@ public:
   bool holds(const Vector& r, double r_norm, const Vector& x, const Vector& b);
   /// eps |A| |x| of the last call, below which no residual b - A x can be expected; 0 before it.
   double least() const { return least_; }
-  /// Text for Result::warning, for a residual where holds() is true.
-  static std::string warning(double relative_residual, double rtol);
+  /// Ends a solve whose residual has this norm, for which holds() is true, with a warning.
+  static Result converged(double norm, Progress& progress);
 
 private:
   const op::LinearOperator& A_;

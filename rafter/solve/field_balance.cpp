@@ -145,8 +145,7 @@ double largest_relative_residual(double rtol) { return std::sqrt(rtol); }
 
 Result run_for_each_field(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
                           const SolverOptions& options) {
-  const Method& method = find_method(options.method);
-  Result result = method.run(A, b, x, M, options);
+  Result result = run_method(A, b, x, M, options);
   if (options.fields == nullptr || !options.fields->has_several()) return result;
   const auto& control = options.control;
   std::optional<UnsolvedField> unsolved;
@@ -155,7 +154,7 @@ Result run_for_each_field(const op::LinearOperator& A, const Vector& b, Vector& 
     const bool is_spent = control.max_iterations && result.iterations >= *control.max_iterations;
     if (!unsolved || run == max_runs || is_spent || !result.warning.empty()) break;
     const auto again = options_to_go_on(options, result, 0.5 / unsolved->excess);
-    auto next = method.run(A, b, x, M, again);
+    auto next = run_method(A, b, x, M, again);
     const bool is_stopped = next.failure == Failure::stopped;
     if (is_stopped) {
       result.status = next.status;

@@ -106,7 +106,7 @@ private:
     if (end && end->status == Status::failed && end->failure != Failure::stagnated) return end;
     const bool is_stuck = norm > (1 - 1e-8) * before;
     if ((is_stuck || (is_reached && norm > 0.5 * before)) && is_rounding_level(r_norm))
-      return progress_.converged(RoundingLevel::warning(norm / progress_.reference(), progress_.control().rtol));
+      return RoundingLevel::converged(norm, progress_);
     if (is_invariant && norm > 0.5 * before)
       return progress_.failed(
           Failure::breakdown,

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -13,8 +14,10 @@
 #include <rafter/base/text.hpp>
 #include <rafter/operator/precision.hpp>
 #include <rafter/solve/algebraic_multigrid.hpp>
+#include <rafter/solve/diagnosis.hpp>
 #include <rafter/solve/field_balance.hpp>
 #include <rafter/solve/solver.hpp>
+#include <rafter/solve/trust.hpp>
 
 namespace rafter::solvers {
 namespace {
@@ -280,6 +283,56 @@ void warn_if_indefinite(const Preconditioner& M, const SolverOptions& options) {
                          "negative eigenvalue{}): gmres and bicgstab may need many iterations, cg and minres cannot "
                          "take it",
                          options.preconditioner, count, count == 1 ? "" : "s"));
+}
+
+namespace {
+
+/// Says whether rounding errors of A x, 16 eps |A| |x|, are large enough beside b to hide that A is singular.
+bool is_swamped(const LinearOperator& A, const Vector& b, const Vector& x) {
+  constexpr double num_roundings = 16, most = 1e-2;
+  const VectorOps ops(A);
+  RoundingLevel rounding(A, ops);
+  const Vector start = random_free_vector(A, 0);
+  rounding.holds(start, ops.norm(start), x, b);
+  return !(num_roundings * rounding.least() <= most * free_norm(A, ops, b));
+}
+
+/// Says how far a solution is to be trusted whose residual stands at the level of rounding errors.
+void judge(const LinearOperator& A, const Vector& b, const Vector& x, const Preconditioner& M,
+           const SolverOptions& options, Result& result) {
+  constexpr double rough = 1e-2, useful = 0.5;
+  constexpr int least = 100;
+  auto own = options;
+  own.control = {.rtol = rough, .max_iterations = std::max(least, 2 * result.iterations)};
+  const auto inverse = [&](Vector& w, Vector& d) {
+    if (options.null_space != nullptr) options.null_space->project(w);
+    const auto solved = find_method(options.method).run(A, w, d, M, own);
+    return solved.status == Status::converged || solved.relative_residual <= useful;
+  };
+  const SolvedSystem system{.A = A, .b = b, .x = x, .field_offsets = options.control.field_offsets, .inverse = inverse};
+  const double error = has_inverse_image(system) ? estimate_error(system) : std::numeric_limits<double>::infinity();
+  if (error < 1) {
+    result.relative_error = error;
+    result.warning += "; " + describe_trust(error);
+    return;
+  }
+  if (!is_swamped(A, b, x)) return; // the rough solves may have needed more iterations
+  result.status = Status::failed;
+  result.failure = Failure::singular_operator;
+  result.warning.clear();
+  result.message = fmt::format("{}: the residual is at the level of rounding errors, which change the solution as a "
+                               "whole: double precision does not tell the operator from a singular one{}",
+                               name(result.failure), singular_advice);
+}
+
+} // namespace
+
+Result run_method(const LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
+                  const SolverOptions& options) {
+  const Method& method = find_method(options.method);
+  Result result = method.run(A, b, x, M, options);
+  if (result.is_at_rounding && !method.is_direct) judge(A, b, x, M, options, result);
+  return result;
 }
 
 Result solve(const LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -71,6 +72,10 @@ struct IterationControl {
   /// chosen from what the iteration shows.
   int stagnation_window = 0;
 
+  /// The first entry of each field in the vectors, and the number of all: estimates of errors are relative to the
+  /// largest value of each field by itself. Empty: all entries are values of one field.
+  std::vector<std::int64_t> field_offsets{};
+
   int iteration_limit() const { return max_iterations.value_or(default_max_iterations); }
 };
 
@@ -101,6 +106,11 @@ struct Result {
   /// residual holds lifted boundary values (IterationControl::reference).
   std::vector<double> history;
   double seconds = 0;
+  /// Estimate of the error that rounding leaves in the solution, relative to the largest value of each field (see
+  /// trust.hpp); absent: nothing has shown that it matters.
+  std::optional<double> relative_error;
+  /// Says whether the solve converged at the level of rounding errors, above its tolerance.
+  bool is_at_rounding = false;
   /// Norms of b - A x before the first and after the last iteration, as far as the method has computed them.
   std::optional<Norms> first_norms, last_norms;
   std::optional<ResidualNorms> norms; ///< present where solve() has computed them

@@ -82,6 +82,11 @@ std::shared_ptr<const Preconditioner> make_preconditioner(const op::LinearOperat
 /// solve call it, once for all values that an operator takes.
 void warn_if_indefinite(const Preconditioner& M, const SolverOptions& options);
 
+/// Runs the method of the options. Where a Krylov method stands at the level of rounding errors, above its tolerance,
+/// an estimate of the error follows by two rough solves more: it is told, or says that the operator is singular.
+Result run_method(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
+                  const SolverOptions& options);
+
 /// Solves A x = b with the method of the options; `x` holds the initial guess. Norms of the residual before and after
 /// are those that the method has found; those that it has not cost an application of A, which `seconds` leaves out.
 Result solve(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,

@@ -479,8 +479,8 @@ class Outputs(CommandTest):
         self.assertEqual(result.returncode, DONE, result.stderr)
         with open(self.path("r.json"), encoding="utf-8") as file:
             report = json.load(file)
-        self.assertEqual(set(report), {"title", "version", "status", "dofs", "cells", "method", "iterations", "residual", "residuals",
-                                       "errors", "functionals", "seconds", "operators", "machine", "history", "peak_memory_bytes"})
+        self.assertEqual(set(report), {"title", "version", "status", "dofs", "cells", "method", "reason", "factors", "iterations", "residual",
+                                       "residuals", "errors", "functionals", "seconds", "operators", "machine", "history", "peak_memory_bytes"})
         self.assertEqual(len(report["history"]), report["iterations"] + 1)
         self.assertGreater(report["peak_memory_bytes"], 1 << 20)
         self.assertIn("peak memory 0.", result.stdout)

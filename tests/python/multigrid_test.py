@@ -91,7 +91,8 @@ class Multigrid(command_test.CommandTest):
                 report = json.load(file)
             self.assertEqual("multigrid is chosen" in result.stdout + result.stderr, is_chosen)
             self.assertEqual("V-cycle" in report.get("preconditioner", ""), is_chosen)
-            self.assertEqual(report["iterations"] < 15, is_chosen)
+            self.assertLess(report["iterations"], 15)
+            self.assertEqual(report["method"], "cg" if is_chosen else "direct")
 
     def bench(self, name, *arguments):
         """Returns the report of a problem of bench/multigrid, and the messages."""

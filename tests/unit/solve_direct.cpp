@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <rafter/solve/solver.hpp>
+#include <rafter/solve/trust.hpp>
 #include <tests/support/solve_matrices.hpp>
 
 using namespace rafter;
@@ -56,6 +57,55 @@ TEST(Direct, RefinementMakesUpForFactorsOfARoundedMatrix) {
   EXPECT_GT(result.iterations, 1);
   EXPECT_LE(result.iterations, 5);
   EXPECT_LE(distance(values(x), direct_solution(A, b)), 1e-10);
+}
+
+/// The entries are rounded; the solution for the row sums of the exact matrix, which are rounded too, is about 1.
+DenseMatrix hilbert(std::size_t n) {
+  return {n, [](std::size_t i, std::size_t j) { return 1.0 / static_cast<double>(i + j + 1); }};
+}
+std::vector<double> hilbert_row_sums(std::size_t n) {
+  std::vector<double> result(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    long double sum = 0;
+    for (std::size_t j = 0; j < n; ++j) sum += 1.0L / static_cast<long double>(i + j + 1);
+    result[i] = static_cast<double>(sum);
+  }
+  return result;
+}
+
+TEST(Direct, ErrorsOfIllConditionedMatricesAreWithinWhatIsTold) {
+  for (const std::size_t n : {6, 8, 10}) { // condition numbers 1.5e7, 1.5e10, 1.6e13
+    const auto A = hilbert(n);
+    auto x = A.vector();
+    const auto result = solve(A, hilbert_row_sums(n), x);
+    ASSERT_EQ(result.status, Status::converged) << result.message;
+    ASSERT_TRUE(result.relative_error);
+    double error = 0;
+    for (const double value : values(x)) error = std::max(error, std::abs(value - 1));
+    EXPECT_LE(error, *result.relative_error) << n;
+    EXPECT_EQ(result.warning.find("to be trusted") != std::string::npos, *result.relative_error > 1e-8) << n;
+  }
+  const auto A = hilbert(14); // 1e18
+  auto x = A.vector();
+  EXPECT_THROW(solve(A, hilbert_row_sums(14), x), base::SolverError); // pivots are zero to rounding
+}
+
+TEST(Direct, ResidualsAreThoseOfTwiceThePrecision) {
+  // The products are 1 + 2^-26 + 2^-54, 1 + 2^-26 and 2^-60, of which doubles hold the first up to 2^-54.
+  const double a = 1 + 0x1p-27;
+  const op::SparseMatrix A{
+      .num_columns = 3, .row_offsets = {0, 3}, .columns = {0, 1, 2}, .values = {a, 1 + 0x1p-26, 0x1p-30}};
+  std::vector<double> r(1);
+  solvers::subtract_product(A, std::vector<double>{a, -1, 0x1p-30}, std::vector<double>{0}, r);
+  EXPECT_EQ(r[0], -(0x1p-54 + 0x1p-60));
+}
+
+TEST(Direct, ErrorsAreRelativeToEachField) {
+  const auto A = diagonal_matrix({1, 1, 1, 1});
+  const auto x = A.vector({2, 1, 1e-6, 0}), d = A.vector({1e-8, 0, 0, -3e-9});
+  EXPECT_DOUBLE_EQ(solvers::relative_size(A, d, x, {}), 5e-9);
+  const std::vector<std::int64_t> fields{0, 2, 4};
+  EXPECT_DOUBLE_EQ(solvers::relative_size(A, d, x, fields), 3e-3);
 }
 
 /// Two chains that nothing holds have two null vectors.

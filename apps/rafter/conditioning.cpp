@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "conditioning.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include <fmt/format.h>
+#include <rafter/base/text.hpp>
+#include <rafter/mesh/describe.hpp>
+#include <rafter/operator/unknowns.hpp>
+#include <rafter/solve/diagnosis.hpp>
+#include <rafter/solve/vector_ops.hpp>
+
+namespace rafter::app {
+namespace {
+
+using op::Unknowns;
+using op::Vector;
+
+std::string slenderness(const mesh::Mesh& mesh) {
+  constexpr double slender = 50;
+  const auto dim = static_cast<std::size_t>(mesh.gdim);
+  double longest = 0, shortest = std::numeric_limits<double>::infinity();
+  for (std::size_t axis = 0; axis < dim; ++axis) {
+    double low = std::numeric_limits<double>::infinity(), high = -low;
+    for (std::size_t i = axis; i < mesh.points.size(); i += dim) {
+      low = std::min(low, mesh.points[i]);
+      high = std::max(high, mesh.points[i]);
+    }
+    longest = std::max(longest, high - low);
+    shortest = std::min(shortest, high - low);
+  }
+  if (mesh.tdim != mesh.gdim || !(longest > slender * shortest)) return "";
+  return fmt::format("the body is slender: it is {:.3g} long and {:.3g} thick", longest, shortest);
+}
+
+std::string stiffness_ratio(const op::Operator& A, const Unknowns& unknowns) {
+  constexpr double large = 1e5;
+  Vector diagonal = A.make_vector();
+  A.diagonal(diagonal);
+  const auto values = diagonal.host_read();
+  std::vector<std::uint8_t> is_free(values.size(), 1);
+  for (const auto i : A.constraints().entries) is_free[static_cast<std::size_t>(i)] = 0;
+  std::size_t least = values.size(), most = values.size();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (is_free[i] == 0 || unknowns.piece[i] < 0 || !(values[i] > 0)) continue;
+    if (least == values.size() || values[i] < values[least]) least = i;
+    if (most == values.size() || values[i] > values[most]) most = i;
+  }
+  if (least == values.size() || unknowns.field_of(least) != unknowns.field_of(most) ||
+      !(values[most] > large * values[least]))
+    return "";
+  return fmt::format("stiffnesses differ by a factor of {:.1e}: the largest is at {}, the smallest at {}",
+                     values[most] / values[least], mesh::describe_point(unknowns.point(most)),
+                     mesh::describe_point(unknowns.point(least)));
+}
+
+/// Returns |A v| of the field whose component `component` is the coordinate `axis`.
+double force_of_strain(const op::Operator& A, const Unknowns& unknowns, std::size_t field, int component, int axis) {
+  Vector v = A.make_vector(), image = A.make_vector();
+  const auto values = v.host_overwrite();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const bool is_one = unknowns.piece[i] >= 0 && unknowns.field_of(i) == field && unknowns.component[i] == component;
+    values[i] = is_one ? unknowns.point(i)[static_cast<std::size_t>(axis)] : 0;
+  }
+  A.apply_free(v, image);
+  return solvers::VectorOps(A).norm(image);
+}
+
+/// Compares stretching along each axis, which changes the volume, with shear.
+std::string incompressibility(const op::Operator& A, const Unknowns& unknowns, std::size_t field) {
+  constexpr double large = 1e4;
+  const int dim = A.system().mesh->gdim;
+  if (dim < 2 || A.system().spaces[field]->num_components() != dim) return "";
+  double ratio = 0;
+  for (int axis = 0; axis < dim; ++axis) {
+    const double shear = force_of_strain(A, unknowns, field, axis, (axis + 1) % dim);
+    if (shear > 0) ratio = std::max(ratio, force_of_strain(A, unknowns, field, axis, axis) / shear);
+  }
+  if (!(ratio > large)) return "";
+  return fmt::format("the material is nearly incompressible: it resists changes of volume about {:.0e} times as much "
+                     "as shear",
+                     ratio);
+}
+
+} // namespace
+
+std::string causes_of_conditioning(const op::Operator& A) {
+  const auto& system = A.system();
+  const auto pieces = mesh::connected_pieces(*system.mesh, mesh::make_cell_mask(*system.mesh, true));
+  const auto unknowns = op::make_unknowns(system, pieces);
+  std::vector<std::string> causes{slenderness(*system.mesh), stiffness_ratio(A, unknowns)};
+  for (std::size_t field = 0; field < system.spaces.size(); ++field)
+    causes.push_back(incompressibility(A, unknowns, field));
+  std::erase(causes, "");
+  return base::join(causes, "; ");
+}
+
+std::string with_causes(std::string message, const op::Operator& A) {
+  const auto advice = message.find(solvers::singular_advice);
+  const auto causes = causes_of_conditioning(A);
+  if (causes.empty()) return message;
+  if (advice != std::string::npos) message.erase(advice, solvers::singular_advice.size());
+  return message + "; " + causes;
+}
+
+void report_outcome(const solvers::Result& result, const op::Operator& A, report::SolveReport& report) {
+  using enum solvers::Failure;
+  const bool is_plain = result.failure == non_finite || result.failure == indefinite_operator ||
+                        result.failure == indefinite_preconditioner || result.failure == stopped;
+  const bool has_failed = result.status != solvers::Status::converged && !is_plain;
+  report.iterations = result.iterations;
+  report.residual = result.relative_residual;
+  report.history = result.history;
+  report.message = has_failed ? with_causes(result.message, A) : result.message;
+  if (result.warning.empty()) return;
+  report.relative_error = result.relative_error.value_or(0);
+  const auto causes = result.relative_error ? causes_of_conditioning(A) : "";
+  for (const auto& text : {result.warning, causes})
+    if (!text.empty()) report.warning += (report.warning.empty() ? "" : "; ") + text;
+}
+
+std::vector<std::int64_t> field_offsets(const op::System& system) {
+  std::vector<std::int64_t> result;
+  for (std::size_t f = 0; f < system.spaces.size(); ++f) result.push_back(system.offset(f));
+  result.push_back(system.size());
+  return result;
+}
+
+} // namespace rafter::app
