@@ -173,7 +173,7 @@ public:
     auto result = numbers_;
     for (const auto& [text] : tags_) {
       const bool is_number = text.size() < 10 && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-      if (is_number && !mesh.tag_names.contains(text))
+      if (is_number && mesh.physical_groups.numbers_of(mesh.tdim - 1, text).empty())
         result.push_back(std::stoi(text));
       else
         for (const auto number : mesh.tags_of(text, mesh.tdim - 1)) result.push_back(number);
