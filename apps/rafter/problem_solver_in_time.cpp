@@ -4,6 +4,7 @@
 
 #include <rafter/io/unused_keys.hpp>
 
+#include "conditioning.hpp"
 #include "interrupt.hpp"
 #include "problem_solver.hpp"
 
