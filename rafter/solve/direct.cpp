@@ -27,6 +27,8 @@ public:
       correct();
       find_residual();
       progress_.record(norm_);
+      if (!std::isfinite(norm_) && ops_.first_non_finite(x_) >= 0)
+        return progress_.failed(Failure::non_finite, "the solution exceeds the largest double, 1.8e308");
       if (norm_ <= progress_.target()) return confirm();
       if (auto end = progress_.check()) return std::move(*end);
       if (norm_ > 0.5 * before) return examine();
