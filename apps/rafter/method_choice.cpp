@@ -37,7 +37,7 @@ struct Factors {
            forecast->bytes() <= most_of_memory * mesh::available_memory_bytes();
   }
   std::string text() const {
-    if (!forecast) return fmt::format("more than {} unknowns", most_unknowns);
+    if (!forecast) return fmt::format("longer, for {} unknowns", num_unknowns);
     return fmt::format("about {:.2g} s and {:.2g} GB for {} unknowns", forecast->seconds(), 1e-9 * forecast->bytes(),
                        num_unknowns);
   }

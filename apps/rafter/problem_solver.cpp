@@ -15,6 +15,7 @@
 #include <rafter/schedule/plan.hpp>
 #include <rafter/solve/field_balance.hpp>
 #include <rafter/solve/force_norm.hpp>
+#include <rafter/solve/trust.hpp>
 #include <rafter/solve/vector_ops.hpp>
 #include <rafter/tune/device_probe.hpp>
 #include <rafter/tune/generation_cache.hpp>
@@ -137,24 +138,6 @@ void finish(const PreparedProblem& prepared, Phases& phases, Solution& solution)
 }
 
 } // namespace
-
-void Phases::watch(std::shared_ptr<const device::Device> device) {
-  if (!device->shares_host_memory()) device_ = std::move(device);
-}
-
-void Phases::start(const std::string& name) {
-  stop();
-  seconds_.emplace_back(name, 0.0);
-  if (device_ != nullptr) before_ = device_->copies();
-  begin_ = Clock::now();
-  is_running_ = true;
-}
-
-void Phases::stop() {
-  if (is_running_) seconds_.back().second = std::chrono::duration<double>(Clock::now() - begin_).count();
-  if (is_running_ && device_ != nullptr) copies_.emplace_back(seconds_.back().first, device_->copies() - before_);
-  is_running_ = false;
-}
 
 void PreparedProblem::tell(const std::string& text) const {
   require_not_interrupted();
@@ -561,10 +544,20 @@ Solved solve_residual(const PreparedProblem& prepared, const RunEvents& events, 
 
 Solved solve_prepared(const PreparedProblem& prepared, const RunEvents& events, Phases& phases) {
   if (prepared.stepper() != nullptr) return {solve_in_time(prepared, phases), std::nullopt};
-  auto solved = prepared.residual_problem() != nullptr ? solve_residual(prepared, events, phases)
-                                                       : solve_linear(prepared, events, phases);
-  finish(prepared, phases, solved.solution);
-  return solved;
+  return prepared.residual_problem() != nullptr ? solve_residual(prepared, events, phases)
+                                                : solve_linear(prepared, events, phases);
+}
+
+/// Says whether a solution may have lost digits to the plan of its operator: sums of integrals along each axis round
+/// more than integrals over cells do, so that motions of rigid bodies have forces (decision 0063).
+bool loses_digits_to_plan(const PreparedProblem& prepared, const Solution& solution) {
+  if (prepared.stepper() != nullptr || prepared.residual_problem() != nullptr) return false;
+  const auto& report = solution.report;
+  const bool is_rounded = report.relative_error > solvers::told_error;
+  const bool is_refused = !solution.is_converged && report.method == "direct";
+  return (is_rounded || is_refused) && std::ranges::any_of(prepared.operator_a().info(), [](const auto& kernel) {
+           return kernel.plan.contraction == kernel::Contraction::separable;
+         });
 }
 
 } // namespace
@@ -572,14 +565,26 @@ Solved solve_prepared(const PreparedProblem& prepared, const RunEvents& events, 
 Solution solve_problem(const io::Problem& problem, const RunOptions& options, const RunEvents& events) {
   const auto memory = base::process_memory();
   Phases phases;
-  const PreparedProblem prepared(problem, options, events, phases);
-  auto [solution, iteration] = solve_prepared(prepared, events, phases);
+  auto prepared = std::make_unique<const PreparedProblem>(problem, options, events, phases);
+  auto solved = solve_prepared(*prepared, events, phases);
+  if ((options.plan.empty() || options.plan == predicted_plan) && loses_digits_to_plan(*prepared, solved.solution)) {
+    prepared->tell("roundings of the integrals along each axis cost digits of the solution: solving again with the "
+                   "default plan");
+    phases.merge("first try");
+    auto own = options;
+    own.plan = "default";
+    auto next = std::make_unique<const PreparedProblem>(problem, own, events, phases);
+    solved = solve_prepared(*next, events, phases);
+    prepared = std::move(next);
+  }
+  if (prepared->stepper() == nullptr) finish(*prepared, phases, solved.solution);
+  auto& [solution, iteration] = solved;
   auto& report = solution.report;
   report.seconds = phases.seconds();
   report.copies = phases.copies();
   if (const auto now = base::process_memory(); now && memory)
     report.peak_memory_bytes = now->peak_bytes - memory->resident_bytes;
-  measure_operators(prepared, report);
+  measure_operators(*prepared, report);
   if (iteration) report.operators.push_back(std::move(*iteration));
   return std::move(solution);
 }

@@ -19,6 +19,7 @@
 
 #include "discretisation.hpp"
 #include "null_space.hpp"
+#include "phases.hpp"
 #include "postprocess.hpp"
 
 /// The content of a problem file becomes solved fields and a report.
@@ -39,28 +40,6 @@ struct RunEvents {
   std::function<void(const std::string&)> event; ///< gets a line of text when something is done
   device::CompileProgress compilation;           ///< gets the number of a kernel that is compiled, from any thread
   solvers::Monitor iteration;                    ///< returns false to stop the solve
-};
-
-/// This keeps the wall-clock seconds of each phase of a run, and what it copies between host and device.
-class Phases {
-public:
-  /// Counts what is copied to and from a device that has memory of its own.
-  void watch(std::shared_ptr<const device::Device> device);
-  /// Ends the phase that runs and starts another.
-  void start(const std::string& name);
-  void stop();
-  const std::vector<std::pair<std::string, double>>& seconds() const { return seconds_; }
-  /// Copies of each phase; empty where the device shares the memory of the host.
-  const std::vector<std::pair<std::string, device::Copies>>& copies() const { return copies_; }
-
-private:
-  using Clock = std::chrono::steady_clock;
-  std::vector<std::pair<std::string, double>> seconds_;
-  std::vector<std::pair<std::string, device::Copies>> copies_;
-  std::shared_ptr<const device::Device> device_; ///< null: it shares the memory of the host
-  device::Copies before_;                        ///< copies before the phase that runs
-  Clock::time_point begin_;
-  bool is_running_ = false;
 };
 
 /// A problem with its operators is ready to be solved. It cannot be moved, since its parts refer to each other.

@@ -334,14 +334,16 @@ void require_no_null_vectors(const Subject& subject) {
   names.erase(std::unique(names.begin(), names.end()), names.end());
   const auto more = count == 1 ? "" : fmt::format(" (and on {} more pieces)", count - 1);
   const auto form = subject.problem.forms.main_key();
-  const auto constraint = subject.problem.forms.F ? "" // constraints exist for linear problems only
-                                                  : fmt::format(" fix the null space with [[constraint]] ({}),",
-                                                                constraint_advice(subject, unfixed));
-  throw base::InputError(fmt::format("{}: the problem is singular: {} does not see {}, and no condition fixes {}{}{}; "
-                                     "fix values with [[dirichlet]],{} or add a term without derivatives to {}",
-                                     subject.problem.source, form, base::join(names, ", "),
-                                     names.size() == 1 ? "them" : "any of them", describe_piece(subject, first), more,
-                                     constraint, form));
+  // Constraints exist for linear problems only, and derivatives of residuals may vanish at one state alone.
+  const auto constraint =
+      subject.problem.forms.F
+          ? std::string(" start from another state (fields.NAME.initial) if it sees them there,")
+          : fmt::format(" fix the null space with [[constraint]] ({}),", constraint_advice(subject, unfixed));
+  throw base::InputError(fmt::format(
+      "{}: the problem is singular: {} does not see {}{}, and no condition fixes {}{}{}; "
+      "fix values with [[dirichlet]],{} or add a term without derivatives to {}",
+      subject.problem.source, form, base::join(names, ", "), subject.problem.forms.F ? " at the starting state" : "",
+      names.size() == 1 ? "them" : "any of them", describe_piece(subject, first), more, constraint, form));
 }
 
 } // namespace

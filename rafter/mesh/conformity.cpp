@@ -2,8 +2,10 @@
 #include <rafter/mesh/conformity.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
+#include <tuple>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -76,6 +78,65 @@ void find_split_quadrilaterals(const Mesh& mesh, const std::vector<SurfaceFacet>
       lines.push_back(fmt::format("a triangular facet of {} faces a quadrilateral facet of {}: they do not conform",
                                   describe(mesh, facet.ref), describe(mesh, found->second->ref)));
   }
+}
+
+/// A quadrilateral of two triangles of the surface that share an edge, its diagonal.
+struct Halves {
+  std::array<std::int32_t, 4> vertices{}; ///< ascending
+  std::array<std::int32_t, 2> diagonal{}; ///< ascending
+  const SurfaceFacet* half = nullptr;
+  auto key() const { return std::tie(vertices, diagonal); }
+};
+
+/// Says whether the ends of an edge of two triangles and their other corners, c and d, are the corners of a
+/// quadrilateral with this diagonal that is nearly flat.
+bool are_halves(const Point& a, const Point& b, const Point& c, const Point& d) {
+  constexpr double flatness = 0.02; // of the distance of d from the plane of the others, over the diagonal
+  const auto normal = cross(b - a, c - a), other = cross(d - a, b - a);
+  return dot(normal, other) > 0 && std::abs(dot(d - a, normal)) <= flatness * norm(normal) * norm(b - a);
+}
+
+/// The quadrilaterals that triangles of the surface make in pairs, sorted.
+std::vector<Halves> find_halves(const std::vector<SurfaceFacet>& facets) {
+  struct Side {
+    std::array<std::int32_t, 2> edge{}; ///< ascending
+    const SurfaceFacet* facet = nullptr;
+    std::size_t opposite = 0; ///< corner of the facet
+  };
+  std::vector<Side> sides;
+  for (const auto& facet : facets)
+    for (std::size_t i = 0; i < 3 && facet.vertices.size() == 3; ++i) {
+      const auto [a, b] = std::minmax(facet.vertices[(i + 1) % 3], facet.vertices[(i + 2) % 3]);
+      sides.push_back({{a, b}, &facet, i});
+    }
+  std::ranges::sort(sides, {}, [](const Side& side) { return std::tuple(side.edge, side.facet, side.opposite); });
+  std::vector<Halves> result;
+  for (std::size_t i = 0; i < sides.size(); ++i)
+    for (std::size_t j = i + 1; j < sides.size() && sides[j].edge == sides[i].edge; ++j) {
+      const auto &first = sides[i], &second = sides[j];
+      const auto c = first.facet->vertices[first.opposite], d = second.facet->vertices[second.opposite];
+      const auto& x = first.facet->corners;
+      if (c == d || !are_halves(x[(first.opposite + 1) % 3], x[(first.opposite + 2) % 3], x[first.opposite],
+                                second.facet->corners[second.opposite]))
+        continue;
+      Halves halves{{first.edge[0], first.edge[1], c, d}, first.edge, first.facet};
+      std::ranges::sort(halves.vertices);
+      result.push_back(halves);
+    }
+  std::ranges::sort(result, {}, &Halves::key);
+  return result;
+}
+
+/// Finds quadrilaterals that are halved along one diagonal by some triangles of the surface and along the other one by
+/// others: these face each other.
+void find_crossed_diagonals(const Mesh& mesh, const std::vector<SurfaceFacet>& facets, std::size_t limit,
+                            std::vector<std::string>& lines) {
+  const auto halves = find_halves(facets);
+  for (std::size_t i = 1; i < halves.size() && lines.size() < limit; ++i)
+    if (halves[i].vertices == halves[i - 1].vertices && halves[i].diagonal != halves[i - 1].diagonal)
+      lines.push_back(fmt::format("triangular facets of {} and of {} halve one quadrilateral along different "
+                                  "diagonals: they do not conform",
+                                  describe(mesh, halves[i - 1].half->ref), describe(mesh, halves[i].half->ref)));
 }
 
 constexpr double relative_tolerance =
@@ -179,6 +240,7 @@ std::vector<std::string> find_nonconformities(const Mesh& mesh, std::size_t limi
   if (mesh.tdim < 2) return lines;
   const auto facets = surface_facets(mesh);
   find_split_quadrilaterals(mesh, facets, limit, lines);
+  find_crossed_diagonals(mesh, facets, limit, lines);
   find_hanging_vertices(mesh, facets, limit, lines);
   return lines;
 }

@@ -169,7 +169,10 @@ void add_cells(const MfemCells& cells, const MfemDofs* dofs, const Collection& c
     const auto& nodes = dofs != nullptr ? std::span<const std::int32_t>(dofs->cells[c]) : vertices;
     group.nodes.insert(group.nodes.end(), nodes.begin(), nodes.end());
     group.tags.push_back(cells.tags[c]);
-    if (collection.is_continuous) continue;
+    if (collection.is_continuous) {
+      group.entities.push_back(cells.tags[c]); // plane cells of an attribute may all be listed clockwise
+      continue;
+    }
     const auto corners = gmsh_lattice(cells.shapes[c], 1);
     const auto index = lattice_index(1, corners);
     for (int v = 0; v < element::num_vertices(cells.shapes[c]); ++v)

@@ -77,7 +77,7 @@ private:
                                   },
                               .matrix = &matrix};
     const double error = std::max(estimate_error(system), last_size_);
-    if (!(error < 1) || is_singular_to_rounding(system))
+    if (!(error < useless_error) || is_singular_to_rounding(system))
       return refuse("roundings of its entries change the solution as a whole");
     const bool is_met = norm_ <= progress_.target();
     if (!is_met && !rounding_.holds(r_, norm_, x_, b_))

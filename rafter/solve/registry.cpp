@@ -311,7 +311,7 @@ void judge(const LinearOperator& A, const Vector& b, const Vector& x, const Prec
   };
   const SolvedSystem system{.A = A, .b = b, .x = x, .field_offsets = options.control.field_offsets, .inverse = inverse};
   const double error = has_inverse_image(system) ? estimate_error(system) : std::numeric_limits<double>::infinity();
-  if (error < 1) {
+  if (error < useless_error) {
     result.relative_error = error;
     result.warning += "; " + describe_trust(error);
     return;

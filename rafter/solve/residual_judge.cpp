@@ -75,6 +75,37 @@ bool ResidualJudge::has_diverged(const Vector& u, const Residual& residual, doub
   return residual.norm > most_growth * scale_.magnitude();
 }
 
+namespace {
+
+/// Returns whether the tangent maps constants of a field that no condition holds to zero at u, but not where constants
+/// of the size of u are added.
+bool loses_constants(NonlinearProblem& problem, const Vector& u) {
+  constexpr double negligible = 1e-4;
+  const VectorOps ops(problem.device());
+  double largest = 0;
+  for (const double value : u.host_read()) largest = std::max(largest, std::abs(value));
+  auto offsets = problem.field_offsets();
+  offsets.push_back(static_cast<std::int64_t>(u.size()));
+  Vector constant(problem.device(), u.size()), moved(problem.device(), u.size()), image(problem.device(), u.size());
+  for (std::size_t f = 0; f + 1 < offsets.size(); ++f) {
+    const auto is_in_field = [&](std::int32_t entry) { return entry >= offsets[f] && entry < offsets[f + 1]; };
+    if (std::ranges::any_of(problem.constraints().entries, is_in_field)) continue;
+    const auto values = constant.host_overwrite();
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = is_in_field(static_cast<std::int32_t>(i)) ? 1 : 0;
+    problem.apply_tangent_free(constant, image);
+    const double here = ops.norm(image);
+    ops.copy(u, moved);
+    ops.axpy(largest > 0 ? largest : 1, constant, moved);
+    problem.linearise(moved);
+    problem.apply_tangent_free(constant, image);
+    problem.linearise(u);
+    if (here <= negligible * ops.norm(image)) return true;
+  }
+  return false;
+}
+
+} // namespace
+
 std::string describe_vanished_tangent(NonlinearProblem& problem, const Vector& u) {
   constexpr double nearness = 1e-2, noise = 1e-12;
   const VectorOps ops(problem.device());
@@ -99,6 +130,9 @@ std::string describe_vanished_tangent(NonlinearProblem& problem, const Vector& u
     ++num_free;
     if (std::abs(there[i]) > 0 && std::abs(here[i]) <= noise * std::abs(there[i])) ++count;
   }
+  if (count == 0 && loses_constants(problem, u))
+    return "the derivative of the residual does not see constants at this state, and at other states it does, so that "
+           "Newton's method finds no direction: it needs another state to start from (initial)";
   if (count == 0) return {};
   return fmt::format(
       "the derivative of the residual is zero at this state in {} of {} equations, and at states near it "

@@ -225,10 +225,13 @@ TimeStepResult ThetaStepper::begin_implicitly(double time, const Vector& start, 
   preconditioner_->reset();
   return {.status = Status::converged,
           .message = {},
-          .warning = fmt::format("it has the boundary values, but is not made consistent, since the equations without "
-                                 "dt() do not determine their fields there ({}); the first step is one of the implicit "
-                                 "Euler method",
-                                 failed.failure == Failure::none ? "not converged" : name(failed.failure)),
+          .warning =
+              fmt::format("it has the boundary values, but is not made consistent, since {}; the first step is "
+                          "one of the implicit Euler method",
+                          failed.failure == Failure::none
+                              ? std::string("the solver has not found the fields without dt() there")
+                              : fmt::format("the equations without dt() do not determine their fields there ({})",
+                                            name(failed.failure))),
           .iterations = failed.iterations};
 }
 

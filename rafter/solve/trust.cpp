@@ -195,9 +195,9 @@ std::string describe_trust(double relative_error) {
   const auto trusted = digits == 0   ? std::string("no digit of the solution is")
                        : digits == 1 ? std::string("one digit of the solution is")
                                      : fmt::format("{} digits of the solution are", digits);
-  return fmt::format("{} to be trusted: rounding errors may change it by {:.1e} of the largest value of a field, since "
-                     "the operator is ill conditioned",
-                     trusted, relative_error);
+  return fmt::format("{} to be trusted: rounding errors may change it by {:.1e} of the largest value of a field{}",
+                     trusted, relative_error,
+                     relative_error > told_error ? ", since the operator is ill conditioned" : "");
 }
 
 } // namespace rafter::solvers

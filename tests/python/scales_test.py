@@ -130,6 +130,16 @@ class Starts(ScalesTest):
                 self.assertNotIn("Neumann", text)
                 self.assertAlmostEqual(self.value(problem("u**4*v*dx - 1*v*dx", "", initial="0.5", more=more)), 1, delta=1e-8)
 
+    def test_a_derivative_that_does_not_see_constants_names_the_start(self):
+        radiation = problem("400*inner(grad(u), grad(v))*dx + 5.67e-8*u**4*v*ds('xmax') - 1e6*v*ds('xmin')", "")
+        for text, code in ((problem("inner(grad(u), grad(v))*dx + u**3*v*dx - v*dx", ""), NOT_SOLVED), (radiation, WRONG_INPUT)):
+            with self.subTest(text):
+                result = self.run_rafter("solve", self.write(text))
+                self.assertEqual(result.returncode, code, result.stderr)
+                words = " ".join((result.stdout + result.stderr).split())
+                self.assertIn("initial", words)
+                self.assertNotIn("Neumann", words)
+
     def test_a_derivative_that_is_not_finite_names_cell_and_state(self):
         for form, more in (("sqrt(u*u)*u*v*dx - 1*v*dx", ""), ("dt(u)*v*dx + sqrt(u*u)*u*v*dx - 1*v*dx", "[time]\nend = 1.0\nstep = 0.5\n")):
             with self.subTest(form):

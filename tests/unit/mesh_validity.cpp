@@ -7,6 +7,7 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/mesh/mesh.hpp>
+#include <rafter/mesh/readers.hpp>
 
 #include <tests/support/source_directory.hpp>
 
@@ -124,6 +125,33 @@ TEST(Validity, FindsAQuadrilateralThatFacesTwoTriangles) {
   const auto report = mesh::check_validity(mesh);
   EXPECT_TRUE(report.inverted_cells.empty());
   EXPECT_TRUE(mentions(report, "faces a quadrilateral facet of hexahedron 0"));
+}
+
+TEST(Validity, PlaneCellsOfMfemFilesMayAllBeListedClockwise) {
+  const auto mesh =
+      mesh::read_mfem("m", "MFEM mesh v1.0\n\ndimension\n2\nelements\n2\n1 2 0 3 1\n1 2 1 3 2\nboundary\n0\n"
+                           "vertices\n4\n2\n0 0\n1 0\n1 1\n0 1\n");
+  const auto report = mesh::check_validity(mesh);
+  EXPECT_TRUE(report.problems.empty());
+  EXPECT_NEAR(report.volume, 1, 1e-15);
+}
+
+TEST(Validity, FindsSquaresThatAreHalvedAlongDifferentDiagonals) {
+  // Two tetrahedra on each side of the square x = 0, whose vertices are 0 to 3.
+  const std::vector<double> points{0, 0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, -1, 0.5, 0.5, 1, 0.5, 0.5};
+  const auto with_right = [&points](const std::vector<std::int32_t>& right) {
+    std::vector<std::int32_t> cells{4, 0, 1, 2, 4, 0, 2, 3};
+    cells.insert(cells.end(), right.begin(), right.end());
+    return mesh::check_validity(make_mesh(3, points, element::Shape::tetrahedron, cells));
+  };
+  EXPECT_TRUE(with_right({5, 0, 2, 1, 5, 0, 3, 2}).problems.empty());
+  const auto crossed = with_right({5, 0, 3, 1, 5, 1, 3, 2});
+  EXPECT_TRUE(crossed.inverted_cells.empty());
+  EXPECT_TRUE(mentions(crossed, "halve one quadrilateral along different diagonals"));
+  // The facets of one tetrahedron halve no quadrilateral, though they have four vertices in pairs.
+  EXPECT_TRUE(mesh::check_validity(
+                  make_mesh(3, {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1}, element::Shape::tetrahedron, {0, 1, 2, 3}))
+                  .problems.empty());
 }
 
 TEST(Validity, FindsHangingVertices) {
