@@ -100,10 +100,14 @@ std::string causes_of_conditioning(const op::Operator& A) {
 
 std::string with_causes(std::string message, const op::Operator& A) {
   const auto advice = message.find(solvers::singular_advice);
-  const auto causes = causes_of_conditioning(A);
-  if (causes.empty()) return message;
-  if (advice != std::string::npos) message.erase(advice, solvers::singular_advice.size());
-  return message + "; " + causes;
+  const bool is_singular = advice != std::string::npos;
+  auto causes = causes_of_conditioning(A);
+  if (is_singular) message.erase(advice, solvers::singular_advice.size());
+  if (causes.empty() && is_singular) // constants and rigid motions were tried before the solve
+    causes = "constants and rigid motions are not the cause: look for parts that are joined at points or edges alone, "
+             "for modes that quadrature or the elements of a pair do not see (pressures of the degree of the "
+             "velocity), for a resonance, and for coefficients whose ratio doubles do not resolve";
+  return causes.empty() ? message : message + "; " + causes;
 }
 
 void report_outcome(const solvers::Result& result, const op::Operator& A, report::SolveReport& report) {
