@@ -209,7 +209,7 @@ TEST(ReadErrors, MfemNodes) {
 }
 
 TEST(ReadErrors, CellsThatAreInvertedDuplicateOrCrowded) {
-  expect_error(mfem("1\n1 3 0 3 2 1"), {"quadrilateral 0", "inverted", "(0.5, 0.5)"}, "bad.mesh");
+  expect_error(mfem("2\n1 2 0 1 2\n1 2 0 3 2"), {"triangle 1", "inverted", "(0.333333, 0.666667)"}, "bad.mesh");
   expect_error(mfem("1\n1 3 0 1 3 2"), {"degenerate or partly inverted"}, "bad.mesh");
   // Second-order triangles with the same corners, but other nodes on one side, are two cells in one place.
   expect_error(

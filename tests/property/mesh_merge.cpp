@@ -117,14 +117,13 @@ TEST(Merge, TaggedFacetsOfBothSidesAreOneInsideTheDomain) {
   EXPECT_EQ(joined.surface().facet_counts.at(9), (mesh::FacetCounts{.exterior = 1}));
 }
 
-TEST(Merge, OtherTagsOfTheSecondSideAreDroppedWithAWarning) {
-  std::string warning;
-  const auto before = base::set_warning_handler([&](const std::string& text) { warning += text; });
+TEST(Merge, FacetsBelongToTheGroupsOfBothSides) {
   const auto joined = mesh::merged(two_squares(3, 4), 1e-9);
-  base::set_warning_handler(before);
-  EXPECT_EQ(joined.surface().facet_counts.at(3), (mesh::FacetCounts{.inner = 1}));
-  EXPECT_FALSE(joined.surface().facet_counts.contains(4));
-  EXPECT_NE(warning.find("1 facets have tag 3 from one side and tag 4 from the other"), std::string::npos) << warning;
+  const auto tags = joined.tags_of("3", 1);
+  ASSERT_EQ(tags.size(), 1U);
+  EXPECT_EQ(joined.tags_of("4", 1), tags);
+  EXPECT_EQ(joined.physical_groups.groups_of(1, tags[0]), (std::vector<std::int32_t>{3, 4}));
+  EXPECT_EQ(joined.surface().facet_counts.at(tags[0]), (mesh::FacetCounts{.inner = 1}));
 }
 
 TEST(Merge, WarnsWhereNoNodesAreNear) {
