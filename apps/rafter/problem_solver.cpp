@@ -568,11 +568,12 @@ Solution solve_problem(const io::Problem& problem, const RunOptions& options, co
   auto prepared = std::make_unique<const PreparedProblem>(problem, options, events, phases);
   auto solved = solve_prepared(*prepared, events, phases);
   if ((options.plan.empty() || options.plan == predicted_plan) && loses_digits_to_plan(*prepared, solved.solution)) {
-    prepared->tell("roundings of the integrals along each axis cost digits of the solution: solving again with the "
-                   "default plan");
+    prepared->tell(
+        "roundings of the integrals along each axis cost digits of the solution: solving again with a plan that "
+        "integrates over cells");
     phases.merge("first try");
     auto own = options;
-    own.plan = "default";
+    own.plan = "factors=recompute-merged"; // computed factors round alike at all points, which keeps more digits
     auto next = std::make_unique<const PreparedProblem>(problem, own, events, phases);
     solved = solve_prepared(*next, events, phases);
     prepared = std::move(next);
