@@ -64,44 +64,31 @@ void append(Result& result, Result&& next) {
 } // namespace
 
 FieldBalance::FieldBalance(const op::Operator& A, std::vector<std::string> names)
-    : device_(A.device()), communicator_(A.communicator()), entries_(owned_entries(A.system())),
+    : device_(A.device()), ops_(A), entries_(owned_entries(A.system())),
       action_([&A](const Vector& x, Vector& y) { A.apply_free(x, y); }), names_(std::move(names)) {}
 
 FieldBalance::FieldBalance(std::shared_ptr<device::Device> device, std::vector<std::vector<op::EntryRange>> entries,
                            Action action)
-    : device_(std::move(device)), communicator_(comm::single_process()), entries_(std::move(entries)),
-      action_(std::move(action)) {}
+    : device_(std::move(device)), ops_(device_), entries_(std::move(entries)), action_(std::move(action)) {}
 
-double FieldBalance::norm(const Vector& v, std::size_t field) const {
-  const auto values = v.host_read();
-  double largest = 0;
-  const auto visit = [&](const auto& take) {
-    for (const auto& range : entries_[field])
-      for (auto i = range.begin; i < range.end; ++i) take(values[static_cast<std::size_t>(i)]);
-  };
-  visit([&](double value) { largest = std::isfinite(value) ? std::max(largest, std::abs(value)) : INFINITY; });
-  communicator_->max(std::span(&largest, 1));
-  if (largest == 0 || !std::isfinite(largest)) return largest;
-  double sum = 0;
-  visit([&](double value) { sum += (value / largest) * (value / largest); });
-  communicator_->sum(std::span(&sum, 1));
-  return largest * std::sqrt(sum);
+Vector FieldBalance::part_of(const Vector& v, std::size_t field) const {
+  Vector part(device_, v.size());
+  ops_.fill(0, part);
+  for (const auto& range : entries_[field]) ops_.copy_range({v, range}, {part, range});
+  return part;
 }
 
+double FieldBalance::norm(const Vector& v, std::size_t field) const { return ops_.norm(part_of(v, field)); }
+
 Vector FieldBalance::image_of_field(const Vector& x, std::size_t field) const {
-  Vector part(device_, x.size()), image(device_, x.size());
-  const auto from = x.host_read();
-  const auto to = part.host_overwrite();
-  std::ranges::fill(to, 0.0);
-  for (const auto& range : entries_[field])
-    std::copy(from.begin() + range.begin, from.begin() + range.end, to.begin() + range.begin);
-  action_(part, image);
+  Vector image(device_, x.size());
+  action_(part_of(x, field), image);
   return image;
 }
 
 bool FieldBalance::is_held(const Vector& x, std::size_t field) const {
   Vector random(device_, x.size());
-  VectorOps(device_).fill_random(static_cast<std::uint32_t>(field), random);
+  ops_.fill_random(static_cast<std::uint32_t>(field), random);
   return norm(image_of_field(random, field), field) > 0;
 }
 
@@ -125,10 +112,9 @@ std::optional<UnsolvedField> FieldBalance::find_unsolved(const Vector& x, const 
                      std::max(1.0, relative / rtol)});
   }
   if (found.empty()) return std::nullopt;
-  const VectorOps ops(device_);
   Vector changed(device_, x.size()), image(device_, x.size());
-  ops.fill_random(1, image);
-  ops.multiply(x, image, changed);
+  ops_.fill_random(1, image);
+  ops_.multiply(x, image, changed);
   action_(changed, image);
   std::erase_if(found, [&](const auto& u) { return norm(r, u.field) <= rounding * norm(image, u.field); });
   const auto worst = std::ranges::max_element(found, {}, &UnsolvedField::excess);

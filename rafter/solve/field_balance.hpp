@@ -49,13 +49,14 @@ public:
   std::optional<UnsolvedField> find_unsolved(const Vector& x, const Vector& r, double rtol, double atol) const;
 
 private:
-  double norm(const Vector& v, std::size_t field) const; ///< returns the 2-norm of the entries of a field
+  Vector part_of(const Vector& v, std::size_t field) const; ///< the entries of a field, 0 elsewhere
+  double norm(const Vector& v, std::size_t field) const;    ///< 2-norm of the entries of a field
   /// Says whether the equations of a field hold it: A_ff is not zero.
   bool is_held(const Vector& x, std::size_t field) const;
   Vector image_of_field(const Vector& x, std::size_t field) const;
 
   std::shared_ptr<device::Device> device_;
-  std::shared_ptr<const comm::Communicator> communicator_;
+  VectorOps ops_;
   std::vector<std::vector<op::EntryRange>> entries_; ///< entries of each field that this process owns
   Action action_;
   std::vector<std::string> names_; ///< for messages; empty: fields have numbers

@@ -37,6 +37,8 @@ def solve(rafter, path, device, directory):
     settings = [f"solver.rtol={TOLERANCE}", f"output.file={output}"]
     if "F" in problem["forms"] and "time" not in problem:
         settings.append(f"newton.rtol={TOLERANCE}")
+    if "max_iterations" not in problem.get("solver", {}):
+        settings.append("solver.max_iterations=5000")  # small problems would be solved directly without a key of iterations
     report = os.path.join(directory, f"{device}.json")
     result = subprocess.run([rafter, "solve", path, "--device", device, "--json", report, *(word for text in settings for word in ("--set", text))],
                             cwd=directory, capture_output=True, text=True, check=False)
