@@ -16,8 +16,8 @@ namespace rafter::app {
 /// a component for each axis for how much more they resist changes of volume than shear.
 std::string causes_of_conditioning(const op::Operator& A);
 
-/// Returns the message of a failed solve with what was found, or else with what may be the cause of a singular operator,
-/// in place of the advice of the solver. Constants and rigid motions are to have been tried before.
+/// Returns the message of a failed solve with what was found, or else with what may be the cause of a singular
+/// operator, in place of the advice of the solver. Constants and rigid motions are to have been tried before.
 std::string with_causes(std::string message, const op::Operator& A);
 
 /// Writes iterations, residuals, and the message or the warning of a solve into its report, with what was found.
