@@ -86,10 +86,8 @@ Vector FieldBalance::image_of_field(const Vector& x, std::size_t field) const {
   return image;
 }
 
-bool FieldBalance::is_held(const Vector& x, std::size_t field) const {
-  Vector random(device_, x.size());
-  ops_.fill_random(static_cast<std::uint32_t>(field), random);
-  return norm(image_of_field(random, field), field) > 0;
+bool FieldBalance::is_held(const Vector& r, std::size_t field) const {
+  return norm(image_of_field(r, field), field) > 0;
 }
 
 std::optional<UnsolvedField> FieldBalance::find_unsolved(const Vector& x, const Vector& r, double rtol,
@@ -105,7 +103,7 @@ std::optional<UnsolvedField> FieldBalance::find_unsolved(const Vector& x, const 
   std::vector<UnsolvedField> found;
   for (std::size_t f = 0; f < count; ++f) {
     const double residual = norm(r, f);
-    if (residual <= std::max(atol, leeway * rtol * forces[f]) || (own[f] == 0 && !is_held(x, f))) continue;
+    if (residual <= std::max(atol, leeway * rtol * forces[f]) || (own[f] == 0 && !is_held(r, f))) continue;
     // A state that is zero, or far from the solution, has no forces to speak of: the residual is the load then.
     const double relative = std::min(residual / forces[f], 1.0);
     found.push_back({f < names_.size() ? "'" + names_[f] + "'" : fmt::format("number {}", f + 1), f, relative,

@@ -51,8 +51,9 @@ public:
 private:
   Vector part_of(const Vector& v, std::size_t field) const; ///< the entries of a field, 0 elsewhere
   double norm(const Vector& v, std::size_t field) const;    ///< 2-norm of the entries of a field
-  /// Says whether the equations of a field hold it: A_ff is not zero.
-  bool is_held(const Vector& x, std::size_t field) const;
+  /// Says whether the equations of a field hold it: A_ff is not zero. It is tried on a residual, since random vectors
+  /// would go through the memory of the host.
+  bool is_held(const Vector& r, std::size_t field) const;
   Vector image_of_field(const Vector& x, std::size_t field) const;
 
   std::shared_ptr<device::Device> device_;
