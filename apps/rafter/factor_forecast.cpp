@@ -19,7 +19,7 @@ using Entries = std::vector<std::int32_t>;
 /// The cells of a system with their unknowns.
 struct Cells {
   std::vector<std::array<double, 3>> centres; ///< shape (cell)
-  std::vector<Entries> unknowns;              ///< of all fields, shape (cell, unknown)
+  std::vector<Entries> unknowns;              ///< unknowns of each cell, those of all fields, shape (cell, unknown)
 
   explicit Cells(const op::System& system) {
     const auto& mesh = *system.mesh;
@@ -101,7 +101,7 @@ private:
   const Cells& cells_;
   std::vector<std::size_t> order_;           ///< numbers of cells, parts one after the other
   std::vector<std::int32_t> num_cells_left_; ///< cells of an unknown that no part has had yet, shape (entry)
-  double entries_ = 0, operations_ = 0;      ///< of L D L^T
+  double entries_ = 0, operations_ = 0;      ///< entries of the factors L D L^T, and operations to find them
 };
 
 } // namespace

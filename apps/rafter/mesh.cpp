@@ -22,8 +22,8 @@ namespace rafter::app {
 namespace {
 
 struct TagCount {
-  std::int64_t count = 0; ///< of cells, or of facets on the boundary
-  std::int64_t inner = 0; ///< of facets inside the domain
+  std::int64_t count = 0; ///< number of cells, or of facets on the boundary, with the tag
+  std::int64_t inner = 0; ///< number of facets inside the domain with the tag
   std::vector<std::string> names;
 };
 struct Overlap {

@@ -100,7 +100,7 @@ double asymmetry(const op::Operator& A, const Probe& probe, const io::Problem& p
   // Rounding errors are random, so that they grow with the square root of the number of entries, as the norms do.
   const double size =
       (ops.norm(Au) * ops.norm(v) + ops.norm(u) * ops.norm(Av)) / std::sqrt(static_cast<double>(A.num_unknowns()));
-  if (size == 0) return 0; // as of derivatives that vanish at a state
+  if (size == 0) return 0; // the operator is zero, as derivatives are that vanish at a state
   if (!(size > std::numeric_limits<double>::min()))
     throw base::InputError(fmt::format("{}: {}: the operator's values are below the smallest normal double, 2.2e-308: "
                                        "multiply all forms by the same large number",

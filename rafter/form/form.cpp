@@ -13,7 +13,7 @@ namespace rafter::form {
 
 namespace {
 
-/// Of a sum; definitions of sums that use each other twice double them each time.
+/// A sum of measures has at most so many: definitions of sums that use each other twice double them each time.
 constexpr std::size_t max_measures = 4096;
 
 const char* rank_text(int rank) {

@@ -22,7 +22,7 @@ namespace rafter::form {
 namespace {
 
 constexpr std::size_t max_tokens = 500'000;      // limit for all texts together that one call reads
-constexpr std::size_t max_list_entries = 65'536; // of a list with those of the lists within it
+constexpr std::size_t max_list_entries = 65'536; // a list has at most so many, with those of lists in it
 
 /// State that all texts of one call share: limits, and the values of definitions that were read before, so that
 /// definitions built on definitions cost their size, not its exponential.
