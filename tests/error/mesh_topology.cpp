@@ -7,6 +7,8 @@
 #include <rafter/base/error.hpp>
 #include <rafter/mesh/mesh.hpp>
 
+#include <tests/support/inner_facets.hpp>
+
 namespace {
 
 using namespace rafter;
@@ -22,32 +24,20 @@ void expect_error(const mesh::Mesh& mesh, const std::string& words) {
   }
 }
 
-/// Returns the mesh without the topology that make_box() may have computed.
-mesh::Mesh bare(const mesh::Mesh& from) {
-  mesh::Mesh mesh;
-  mesh.tdim = from.tdim;
-  mesh.gdim = from.gdim;
-  mesh.num_vertices = from.num_vertices;
-  mesh.points = from.points;
-  mesh.groups = from.groups;
-  mesh.tagged_facets = from.tagged_facets;
-  return mesh;
-}
-
 TEST(TopologyErrors, VerticesOutOfRange) {
-  auto mesh = bare(two_triangles());
+  auto mesh = test::fresh_copy(two_triangles());
   mesh.groups[0].vertices[2] = 4;
   expect_error(mesh, "vertex 4; the mesh has vertices 0 to 3");
 }
 
 TEST(TopologyErrors, RepeatedVertices) {
-  auto mesh = bare(two_triangles());
+  auto mesh = test::fresh_copy(two_triangles());
   mesh.groups[0].vertices[2] = mesh.groups[0].vertices[1];
   expect_error(mesh, "same vertex twice");
 }
 
 TEST(TopologyErrors, DuplicateCells) {
-  auto mesh = bare(two_triangles());
+  auto mesh = test::fresh_copy(two_triangles());
   std::copy_n(mesh.groups[0].vertices.begin(), 3, mesh.groups[0].vertices.begin() + 3);
   mesh.tagged_facets.clear();
   expect_error(mesh, "duplicate cells");
@@ -82,7 +72,7 @@ TEST(TopologyErrors, CellsOnFacetsBetweenCellsWithParallelAxes) {
 }
 
 TEST(TopologyErrors, TaggedFacetsWithoutACell) {
-  auto mesh = bare(two_triangles());
+  auto mesh = test::fresh_copy(two_triangles());
   mesh.tagged_facets.push_back({.vertices = {0, 3, -1, -1}, .tag = 17});
   mesh.tagged_facets.push_back({.vertices = {1, 2, -1, -1}, .tag = 18});
   expect_error(mesh, "is not a facet of any cell"); // one of the two is the diagonal, the other is no facet
