@@ -213,7 +213,7 @@ TEST(OpenClChoice, WithoutAnyTheErrorSaysWhyEachIsNone) {
   expect_mentions(message([&] { device::choose_device(library, {}); }), {"opencl:0", "opencl:1", "opencl:2", "lacks"});
   OpenClLibrary empty = library;
   empty.get_platforms = [](auto...) -> cl_int { return CL_INVALID_VALUE; };
-  expect_mentions(message([&] { device::choose_device(empty, {}); }), {"none", "apt-get install pocl-opencl-icd"});
+  expect_mentions(message([&] { device::choose_device(empty, {}); }), {"none", "./rafter.sh setup opencl"});
 }
 
 } // namespace
