@@ -17,7 +17,7 @@ const PublishedEquation& published_of(const Case& equation) {
   return is_helmholtz(equation) ? published_helmholtz : published_poisson;
 }
 
-struct Choices {
+struct AxlocalChoices {
   Settings common;
   std::vector<std::string> equations = names_of(spectral_equations()), kernels = factor_source_names();
   std::string plan = "stores=streaming", coefficients = "expressions";
@@ -25,12 +25,12 @@ struct Choices {
     return coefficients == "array" ? Coefficients::array : Coefficients::expressions;
   }
 };
-Choices defaults() {
-  Choices choices;
+AxlocalChoices axlocal_defaults() {
+  AxlocalChoices choices;
   choices.common.degrees = {3, 5, 7, 9};
   return choices;
 }
-std::vector<Option> options_of(Choices& choices) {
+std::vector<Option> options_of(AxlocalChoices& choices) {
   std::vector<Option> options{
       names_option("--equations", "operators", choices.equations, names_of(spectral_equations())),
       names_option("--kernels", "where factors come from; speeds are over the first", choices.kernels,
@@ -42,7 +42,7 @@ std::vector<Option> options_of(Choices& choices) {
   return options;
 }
 
-Layout layout(bool has_mesh) {
+Layout axlocal_layout(bool has_mesh) {
   Layout result{
       .suite = "axlocal",
       .title = "local operator of spectral elements, cell vector to cell vector; unknowns: cells p^3 components",
@@ -155,8 +155,8 @@ void add_approaches(Report& report, const Case& equation, const space::FunctionS
   }
 }
 
-std::deque<Variant> make_variants(Report& report, const Choices& choices, const Case& equation, SpaceChoice choice,
-                                  const std::shared_ptr<device::Device>& device) {
+std::deque<Variant> make_variants(Report& report, const AxlocalChoices& choices, const Case& equation,
+                                  SpaceChoice choice, const std::shared_ptr<device::Device>& device) {
   std::deque<Variant> variants;
   for (const auto& source : factor_sources(equation, choices.kernels, choices.coefficients_kind())) {
     choice.geometry = source.geometry;
@@ -167,7 +167,7 @@ std::deque<Variant> make_variants(Report& report, const Choices& choices, const 
   return variants;
 }
 
-void measure_variants(Report& report, const Choices& choices, const Case& equation, const SpaceChoice& choice,
+void measure_variants(Report& report, const AxlocalChoices& choices, const Case& equation, const SpaceChoice& choice,
                       const std::shared_ptr<device::Device>& device) {
   const auto variants = make_variants(report, choices, equation, choice, device);
   if (variants.empty()) return;
@@ -218,7 +218,7 @@ report::Plot intensities(const machine::Machine& machine, int threads) {
   return plot;
 }
 
-std::vector<report::Plot> plots_of(const Report& report, int threads) {
+std::vector<report::Plot> axlocal_plots(const Report& report, int threads) {
   const report::PlotAxis x{"degree", false, true};
   const std::vector<std::string> by{"equation", "kernel"};
   return {
@@ -234,7 +234,7 @@ std::vector<report::Plot> plots_of(const Report& report, int threads) {
 } // namespace
 
 int run_axlocal(std::span<const std::string> arguments) {
-  Choices choices = defaults();
+  AxlocalChoices choices = axlocal_defaults();
   const auto given = parse("axlocal", arguments, options_of(choices));
   require_variants("axlocal", choices.equations, choices.kernels, choices.coefficients_kind());
   read_mesh_file("axlocal", choices.common, given);
@@ -243,7 +243,7 @@ int run_axlocal(std::span<const std::string> arguments) {
   (void)schedule::parse_plan(fewest_data); // a wrong plan is refused before anything is measured
   const auto device =
       device::make_device(choices.common.device, choices.common.threads); // a wrong one is refused at once
-  Report report(layout(choices.common.mesh != nullptr), choices.common, arguments);
+  Report report(axlocal_layout(choices.common.mesh != nullptr), choices.common, arguments);
   for (const auto& name : choices.equations)
     for (const int degree : choices.common.degrees)
       for (const double size : choices.common.million_dofs) {
@@ -256,11 +256,11 @@ int run_axlocal(std::span<const std::string> arguments) {
         if (size == 0) choice.million_dofs = beyond_caches(equation, choice, report.machine(), device, fewest_data);
         measure_variants(report, choices, equation, choice, device);
       }
-  return report.finish(plots_of(report, choices.common.threads));
+  return report.finish(axlocal_plots(report, choices.common.threads));
 }
 
 std::string axlocal_options() {
-  Choices choices = defaults();
+  AxlocalChoices choices = axlocal_defaults();
   return describe(options_of(choices));
 }
 

@@ -29,14 +29,14 @@ Kind bk() {
           {"bp1", "bp2", "bp3", "bp4", "bp5", "bp6"}};
 }
 
-struct Choices {
+struct BpChoices {
   Settings common;
   std::vector<std::string> cases, geometries{"cartesian"};
   std::string plan;
   int num_applications = 1000;
 };
 
-std::vector<Option> options_of(const Kind& kind, Choices& choices) {
+std::vector<Option> options_of(const Kind& kind, BpChoices& choices) {
   std::vector<Option> options{
       names_option("--cases", "operators", choices.cases, names_of(bake_off_cases())),
       names_option("--geometry", "cells of the square or cube", choices.geometries, geometry_names()),
@@ -50,8 +50,8 @@ std::vector<Option> options_of(const Kind& kind, Choices& choices) {
   return options;
 }
 
-Choices defaults(const Kind& kind) {
-  Choices choices;
+BpChoices bp_defaults(const Kind& kind) {
+  BpChoices choices;
   choices.cases = kind.cases;
   choices.common.degrees = {2, 4};
   return choices;
@@ -85,7 +85,7 @@ Layout layout_of(const Kind& kind, bool has_mesh) {
 }
 
 /// Plots rates over degrees, or over sizes if there are several.
-std::vector<report::Plot> plots_of(const Report& report, const Choices& choices, const std::string& title) {
+std::vector<report::Plot> plots_of(const Report& report, const BpChoices& choices, const std::string& title) {
   const bool is_over_size = choices.common.million_dofs.size() > 1;
   const report::PlotAxis x{is_over_size ? "unknowns" : "degree", is_over_size, !is_over_size};
   const auto by = is_over_size ? std::vector<std::string>{"case", "geometry", "degree"}
@@ -98,7 +98,7 @@ std::vector<report::Plot> plots_of(const Report& report, const Choices& choices,
 }
 
 int run(const Kind& kind, std::span<const std::string> arguments) {
-  Choices choices = defaults(kind);
+  BpChoices choices = bp_defaults(kind);
   const auto given = parse(kind.suite, arguments, options_of(kind, choices));
   const int threads = choices.common.threads;
   const int cells_per_batch = op::cells_per_batch(choices.plan); // a wrong plan is refused before anything is measured
@@ -136,7 +136,7 @@ int run(const Kind& kind, std::span<const std::string> arguments) {
 }
 
 std::string describe_options(const Kind& kind) {
-  Choices choices = defaults(kind);
+  BpChoices choices = bp_defaults(kind);
   return describe(options_of(kind, choices));
 }
 

@@ -63,19 +63,19 @@ Case case_of(const Step& step) {
   return result;
 }
 
-struct Choices {
+struct ElasticityKernelChoices {
   Settings common;
   std::vector<std::string> steps, geometries{"cartesian"};
 };
-Choices defaults() {
-  Choices choices;
+ElasticityKernelChoices elasticity_kernel_defaults() {
+  ElasticityKernelChoices choices;
   choices.steps = step_names();
   for (const char* name : beside_the_ladder) std::erase(choices.steps, name);
   choices.common.degrees = {1, 2, 4, 8};
   choices.common.million_dofs = {1}; // with twice the last cache, the dense kernel would take hours at degree 8
   return choices;
 }
-std::vector<Option> options_of(Choices& choices) {
+std::vector<Option> options_of(ElasticityKernelChoices& choices) {
   std::vector<Option> options{
       names_option("--steps", "rows; speed-ups are over the first", choices.steps, step_names()),
       names_option("--geometry", "cells of the cube", choices.geometries, {"cartesian", "deformed"})};
@@ -84,7 +84,7 @@ std::vector<Option> options_of(Choices& choices) {
   return options;
 }
 
-Layout layout(bool has_mesh) {
+Layout elasticity_kernel_layout(bool has_mesh) {
   Layout layout{
       .suite = "elasticity-kernel",
       .title = "linear elasticity from a dense kernel to the planner's, cell vector to cell vector; unknowns: "
@@ -162,7 +162,7 @@ void apply_once(const Measured& A) {
   A.apply(x, y);
 }
 
-void measure_steps(Report& report, const Choices& choices, const SpaceChoice& choice,
+void measure_steps(Report& report, const ElasticityKernelChoices& choices, const SpaceChoice& choice,
                    const std::shared_ptr<device::Device>& device) {
   std::vector<Step> chosen;
   for (const auto& name : choices.steps) chosen.push_back(*std::ranges::find(steps(), name, &Step::name));
@@ -202,7 +202,7 @@ void measure_steps(Report& report, const Choices& choices, const SpaceChoice& ch
   }
 }
 
-std::vector<report::Plot> plots_of(const Report& report, int threads) {
+std::vector<report::Plot> elasticity_kernel_plots(const Report& report, int threads) {
   const std::vector<std::string> by{"step", "geometry"};
   return {{"figure 5: rate of the kernel",
            {"degree", false, true},
@@ -219,7 +219,7 @@ std::vector<report::Plot> plots_of(const Report& report, int threads) {
 } // namespace
 
 int run_elasticity_kernel(std::span<const std::string> arguments) {
-  Choices choices = defaults();
+  ElasticityKernelChoices choices = elasticity_kernel_defaults();
   const auto given = parse("elasticity-kernel", arguments, options_of(choices));
   const std::vector<std::string> of_boxes{"--geometry"};
   read_mesh_file("elasticity-kernel", choices.common, given, of_boxes);
@@ -230,7 +230,7 @@ int run_elasticity_kernel(std::span<const std::string> arguments) {
   std::vector<PlannedRow> rows;
   for (const auto& step : steps()) rows.push_back({step.name, {step.plan, step.stress_plan}});
   keep_rows_of_device("elasticity-kernel", "--steps", given, rows, *device, choices.steps);
-  Report report(layout(choices.common.mesh != nullptr), choices.common, arguments);
+  Report report(elasticity_kernel_layout(choices.common.mesh != nullptr), choices.common, arguments);
   for (const auto& geometry : choices.geometries)
     for (const int degree : choices.common.degrees)
       for (const double size : choices.common.million_dofs) {
@@ -242,11 +242,11 @@ int run_elasticity_kernel(std::span<const std::string> arguments) {
         if (size == 0) choice.million_dofs = beyond_caches(case_of(steps().back()), choice, report.machine(), device);
         measure_steps(report, choices, choice, device);
       }
-  return report.finish(plots_of(report, choices.common.threads));
+  return report.finish(elasticity_kernel_plots(report, choices.common.threads));
 }
 
 std::string elasticity_kernel_options() {
-  Choices choices = defaults();
+  ElasticityKernelChoices choices = elasticity_kernel_defaults();
   return describe(options_of(choices));
 }
 

@@ -44,13 +44,13 @@ std::vector<std::string> solver_names() {
   return names;
 }
 
-struct Choices {
+struct ElasticitySolveChoices {
   Settings common;
   std::vector<std::string> solvers;
   int jacobi_iterations = 20;
 };
-Choices defaults() {
-  Choices choices;
+ElasticitySolveChoices elasticity_solve_defaults() {
+  ElasticitySolveChoices choices;
   choices.solvers = solver_names();
   for (const char* slow : {"fa_amg", "fa_gmg", "c3_gmg"}) std::erase(choices.solvers, slow);
   choices.common.degrees = {1, 2, 4, 8};
@@ -58,7 +58,7 @@ Choices defaults() {
   choices.common.sampling.rounds = 3;
   return choices;
 }
-std::vector<Option> options_of(Choices& choices) {
+std::vector<Option> options_of(ElasticitySolveChoices& choices) {
   std::vector<Option> options{names_option("--solvers", "rows", choices.solvers, solver_names()),
                               integer_option("--jacobi-iterations",
                                              "at which solves with Jacobi end, converged or not; 0: none",
@@ -68,7 +68,7 @@ std::vector<Option> options_of(Choices& choices) {
   return options;
 }
 
-Layout layout() {
+Layout elasticity_solve_layout() {
   return {
       .suite = "elasticity-solve",
       .title = "a beam of two materials, whole solves",
@@ -182,8 +182,8 @@ void add_published(Json& row, const BeamSolver& solver) {
 }
 
 /// A row whose matrix or factors exceed the memory of the machine says so and has no figures.
-Json make_row(const BeamSolver& solver, int degree, double dofs, const Choices& choices, const Report& report,
-              const std::shared_ptr<device::Device>& device) {
+Json make_row(const BeamSolver& solver, int degree, double dofs, const ElasticitySolveChoices& choices,
+              const Report& report, const std::shared_ptr<device::Device>& device) {
   const bool is_jacobi = std::string_view(solver.preconditioner) == "jacobi";
   const MeshFile* file = choices.common.mesh.get();
   Json row{{"solver", solver.name}};
@@ -210,7 +210,7 @@ Json make_row(const BeamSolver& solver, int degree, double dofs, const Choices& 
   return row;
 }
 
-std::vector<report::Plot> plots_of(const Report& report, const Choices& choices) {
+std::vector<report::Plot> plots_of(const Report& report, const ElasticitySolveChoices& choices) {
   const bool is_over_size = choices.common.million_dofs.size() > 1;
   const report::PlotAxis x{is_over_size ? "unknowns" : "degree", is_over_size, !is_over_size};
   const auto by = is_over_size ? std::vector<std::string>{"solver", "degree"} : std::vector<std::string>{"solver"};
@@ -224,7 +224,7 @@ std::vector<report::Plot> plots_of(const Report& report, const Choices& choices)
 } // namespace
 
 int run_elasticity_solve(std::span<const std::string> arguments) {
-  Choices choices = defaults();
+  ElasticitySolveChoices choices = elasticity_solve_defaults();
   const auto given = parse("elasticity-solve", arguments, options_of(choices));
   read_mesh_file("elasticity-solve", choices.common, given);
   require_hexahedra("elasticity-solve", choices.common);
@@ -234,7 +234,7 @@ int run_elasticity_solve(std::span<const std::string> arguments) {
   std::vector<PlannedRow> rows;
   for (const auto& solver : beam_solvers) rows.push_back({solver.name, {solver.plan}});
   keep_rows_of_device("elasticity-solve", "--solvers", given, rows, *device, choices.solvers);
-  Report report(layout(), choices.common, arguments);
+  Report report(elasticity_solve_layout(), choices.common, arguments);
   for (const double size : choices.common.million_dofs)
     for (const int degree : choices.common.degrees)
       for (const auto& solver : beam_solvers)
@@ -244,7 +244,7 @@ int run_elasticity_solve(std::span<const std::string> arguments) {
 }
 
 std::string elasticity_solve_options() {
-  Choices choices = defaults();
+  ElasticitySolveChoices choices = elasticity_solve_defaults();
   return describe(options_of(choices));
 }
 

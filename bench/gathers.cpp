@@ -39,21 +39,21 @@ void PlainLoop::apply(std::span<const double> x, std::span<double> y) const {
 
 namespace {
 
-constexpr const char* name = "gathers";
+constexpr const char* suite_name = "gathers";
 
-struct Choices {
+struct GathersChoices {
   Settings common;
   std::vector<std::string> cases{"bp3"}, geometries{"tetrahedra"};
   std::string plan;
 };
 
-Choices defaults() {
-  Choices choices;
+GathersChoices gathers_defaults() {
+  GathersChoices choices;
   choices.common.degrees = {1, 2, 3, 4};
   return choices;
 }
 
-std::vector<Option> options_of(Choices& choices) {
+std::vector<Option> options_of(GathersChoices& choices) {
   std::vector<Option> options{
       names_option("--cases", "operators", choices.cases, names_of(bake_off_cases())),
       names_option("--geometry", "cells of the square or cube", choices.geometries, geometry_names()),
@@ -117,9 +117,9 @@ Json row_of(const Case& problem, const SpaceChoice& choice, const std::string& p
   return row;
 }
 
-Layout layout(bool has_mesh) {
+Layout gathers_layout(bool has_mesh) {
   Layout layout{
-      .suite = name,
+      .suite = suite_name,
       .title = "global vector to global vector, beside its parts: cells alone, and a loop that gathers and adds alone",
       .columns = {{"case", {"case", "bake-off problem"}, "{:<10}"},
                   has_mesh ? cells_column() : Column{"geometry", {"cells", "of the cube: kind of geometry"}, "{:<15}"}},
@@ -140,15 +140,16 @@ Layout layout(bool has_mesh) {
 } // namespace
 
 int run_gathers(std::span<const std::string> arguments) {
-  Choices choices = defaults();
-  const auto given = parse(name, arguments, options_of(choices));
+  GathersChoices choices = gathers_defaults();
+  const auto given = parse(suite_name, arguments, options_of(choices));
   if (choices.common.threads != 1)
-    throw base::InputError(fmt::format("bench {}: --threads {}: the plain loop has one", name, choices.common.threads));
+    throw base::InputError(
+        fmt::format("bench {}: --threads {}: the plain loop has one", suite_name, choices.common.threads));
   const int cells_per_batch = op::cells_per_batch(choices.plan);
   const std::vector<std::string> of_boxes{"--geometry"};
-  read_mesh_file(name, choices.common, given, of_boxes);
+  read_mesh_file(suite_name, choices.common, given, of_boxes);
   if (choices.common.mesh != nullptr) choices.geometries = {choices.common.mesh->name};
-  Report report(layout(choices.common.mesh != nullptr), choices.common, arguments);
+  Report report(gathers_layout(choices.common.mesh != nullptr), choices.common, arguments);
   const auto device = device::make_device("host", 1);
   for (const auto& case_name : choices.cases)
     for (const auto& geometry : choices.geometries)
@@ -172,7 +173,7 @@ int run_gathers(std::span<const std::string> arguments) {
 }
 
 std::string gathers_options() {
-  Choices choices = defaults();
+  GathersChoices choices = gathers_defaults();
   return describe(options_of(choices));
 }
 

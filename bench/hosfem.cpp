@@ -44,19 +44,19 @@ std::vector<std::string> setup_names() {
 
 constexpr const char* by_setup = "by set-up";
 
-struct Choices {
+struct HosfemChoices {
   Settings common;
   std::vector<std::string> equations = names_of(spectral_equations()), kernels = factor_source_names();
   std::vector<std::string> setups{"deformed"};
   std::string preconditioner = by_setup;
   int iterations = 0; ///< 0 takes the number of the set-up
 };
-Choices defaults() {
-  Choices choices;
+HosfemChoices hosfem_defaults() {
+  HosfemChoices choices;
   choices.common.degrees = {7};
   return choices;
 }
-std::vector<Option> options_of(Choices& choices) {
+std::vector<Option> options_of(HosfemChoices& choices) {
   std::vector<Option> options{
       names_option("--setup", "cells, solution and preconditioner", choices.setups, setup_names()),
       names_option("--equations", "what is solved", choices.equations, names_of(spectral_equations())),
@@ -70,7 +70,7 @@ std::vector<Option> options_of(Choices& choices) {
   return options;
 }
 
-Layout layout(bool has_mesh) {
+Layout hosfem_layout(bool has_mesh) {
   return {
       .suite = "hosfem",
       .title =
@@ -112,7 +112,7 @@ Layout layout(bool has_mesh) {
 class Problem {
 public:
   Problem(const FactorSource& source, op::Operator A, const space::FunctionSpace& space, const Setup& setup,
-          const std::string& geometry, const Choices& choices)
+          const std::string& geometry, const HosfemChoices& choices)
       : source_(source), A_(std::move(A)), exact_(A_.make_vector()), b_(A_.make_vector()), x_(A_.make_vector()),
         M_(solvers::make_preconditioner(
             A_,
@@ -213,8 +213,9 @@ void add_published(Json& row, const Case& equation, int degree, double cells) {
   row["gdofs"] = 1e-9 * cells * std::pow(degree, 3) * components / seconds;
 }
 
-std::deque<Problem> make_problems(Report& report, const Choices& choices, const Setup& setup, const Case& equation,
-                                  SpaceChoice choice, const std::shared_ptr<device::Device>& device) {
+std::deque<Problem> make_problems(Report& report, const HosfemChoices& choices, const Setup& setup,
+                                  const Case& equation, SpaceChoice choice,
+                                  const std::shared_ptr<device::Device>& device) {
   std::deque<Problem> problems;
   for (const auto& source : factor_sources(equation, choices.kernels, setup.coefficients)) {
     choice.geometry = std::string(setup.is_box ? "nearly-" : "") + source.geometry;
@@ -229,7 +230,7 @@ std::deque<Problem> make_problems(Report& report, const Choices& choices, const 
 }
 
 /// Throws InputError for set-ups on boxes beside --mesh: their cells are a part of them.
-void require_setups_of_meshes(const Choices& choices) {
+void require_setups_of_meshes(const HosfemChoices& choices) {
   if (choices.common.mesh == nullptr) return;
   for (const auto& setup : setups)
     if (setup.is_box && std::ranges::find(choices.setups, setup.name) != choices.setups.end())
@@ -238,7 +239,7 @@ void require_setups_of_meshes(const Choices& choices) {
 }
 
 /// Times the solves with all kernels side by side.
-void measure(Report& report, const Choices& choices, const Setup& setup, const Case& equation,
+void measure(Report& report, const HosfemChoices& choices, const Setup& setup, const Case& equation,
              const SpaceChoice& choice, const std::shared_ptr<device::Device>& device) {
   auto problems = make_problems(report, choices, setup, equation, choice, device);
   auto sampling = choices.common.sampling;
@@ -273,7 +274,7 @@ void measure(Report& report, const Choices& choices, const Setup& setup, const C
 
 /// All kernels solve the same problem, so that its size is the largest with which one of them fills the last cache
 /// twice.
-double largest_size(const Report& report, const Choices& choices, const Case& equation, SpaceChoice choice,
+double largest_size(const Report& report, const HosfemChoices& choices, const Case& equation, SpaceChoice choice,
                     const std::shared_ptr<device::Device>& device) {
   double size = 0;
   for (const auto& source : factor_sources(equation, choices.kernels)) {
@@ -283,7 +284,7 @@ double largest_size(const Report& report, const Choices& choices, const Case& eq
   return size;
 }
 
-std::vector<report::Plot> plots_of(const Report& report, const Choices& choices) {
+std::vector<report::Plot> plots_of(const Report& report, const HosfemChoices& choices) {
   const bool is_over_size = choices.common.million_dofs.size() > 1;
   const report::PlotAxis x{is_over_size ? "unknowns" : "degree", is_over_size, !is_over_size};
   const std::string key = is_over_size ? "dofs" : "degree";
@@ -300,7 +301,7 @@ std::vector<report::Plot> plots_of(const Report& report, const Choices& choices)
 } // namespace
 
 int run_hosfem(std::span<const std::string> arguments) {
-  Choices choices = defaults();
+  HosfemChoices choices = hosfem_defaults();
   const auto given = parse("hosfem", arguments, options_of(choices));
   require_variants("hosfem", choices.equations, choices.kernels);
   read_mesh_file("hosfem", choices.common, given);
@@ -308,7 +309,7 @@ int run_hosfem(std::span<const std::string> arguments) {
   require_setups_of_meshes(choices);
   const auto device =
       device::make_device(choices.common.device, choices.common.threads); // a wrong one is refused at once
-  Report report(layout(choices.common.mesh != nullptr), choices.common, arguments);
+  Report report(hosfem_layout(choices.common.mesh != nullptr), choices.common, arguments);
   for (const auto& setup : setups) {
     if (std::ranges::find(choices.setups, setup.name) == choices.setups.end()) continue;
     for (const auto& name : choices.equations) {
@@ -325,7 +326,7 @@ int run_hosfem(std::span<const std::string> arguments) {
 }
 
 std::string hosfem_options() {
-  Choices choices = defaults();
+  HosfemChoices choices = hosfem_defaults();
   return describe(options_of(choices));
 }
 

@@ -31,12 +31,12 @@ std::vector<std::string> shape_names() {
   return names;
 }
 
-struct Choices {
+struct PoissonSolveChoices {
   Settings common;
   std::vector<std::string> shapes;
 };
-Choices defaults() {
-  Choices choices;
+PoissonSolveChoices poisson_solve_defaults() {
+  PoissonSolveChoices choices;
   choices.shapes = shape_names();
   for (const char* without_coarser_meshes : {"pyramids", "mixed"}) std::erase(choices.shapes, without_coarser_meshes);
   choices.common.degrees = {1, 2, 4, 8};
@@ -44,14 +44,14 @@ Choices defaults() {
   choices.common.sampling.rounds = 5;
   return choices;
 }
-std::vector<Option> options_of(Choices& choices) {
+std::vector<Option> options_of(PoissonSolveChoices& choices) {
   std::vector<Option> options{names_option("--geometry", "cells of the square or cube", choices.shapes, shape_names())};
   options.push_back(device_option(choices.common));
   for (auto& option : common_options(choices.common, true)) options.push_back(std::move(option));
   return options;
 }
 
-Layout layout(bool has_mesh) {
+Layout poisson_solve_layout(bool has_mesh) {
   return {.suite = "poisson-solve",
           .title = "Poisson's equation with multigrid, whole solves",
           .columns = {has_mesh ? cells_column() : Column{"geometry", {"cells", "of the box: shape"}, "{:<14}"},
@@ -109,8 +109,8 @@ SolveProblem make_problem(const BoxShape* shape, int degree, double dofs, const 
           .quadrature = {}};
 }
 
-Json make_row(const std::string& name, const BoxShape* shape, int degree, double dofs, const Choices& choices,
-              const Report& report, const std::shared_ptr<device::Device>& device) {
+Json make_row(const std::string& name, const BoxShape* shape, int degree, double dofs,
+              const PoissonSolveChoices& choices, const Report& report, const std::shared_ptr<device::Device>& device) {
   Json row{{"geometry", name}};
   row.update(solve_row([&] { return make_problem(shape, degree, dofs, choices.common.mesh.get()); },
                        {.preconditioner = "multigrid", .plan = "", .max_iterations = 0}, device, report.machine(),
@@ -125,7 +125,7 @@ Json make_row(const std::string& name, const BoxShape* shape, int degree, double
   return row;
 }
 
-std::vector<report::Plot> plots_of(const Report& report, const Choices& choices) {
+std::vector<report::Plot> plots_of(const Report& report, const PoissonSolveChoices& choices) {
   const bool is_over_size = choices.common.million_dofs.size() > 1;
   const report::PlotAxis x{is_over_size ? "unknowns" : "degree", is_over_size, !is_over_size};
   const auto by = is_over_size ? std::vector<std::string>{"geometry", "degree"} : std::vector<std::string>{"geometry"};
@@ -139,7 +139,7 @@ std::vector<report::Plot> plots_of(const Report& report, const Choices& choices)
 } // namespace
 
 int run_poisson_solve(std::span<const std::string> arguments) {
-  Choices choices = defaults();
+  PoissonSolveChoices choices = poisson_solve_defaults();
   const auto given = parse("poisson-solve", arguments, options_of(choices));
   const std::vector<std::string> of_boxes{"--geometry"};
   read_mesh_file("poisson-solve", choices.common, given, of_boxes);
@@ -147,7 +147,7 @@ int run_poisson_solve(std::span<const std::string> arguments) {
   require_sizes("poisson-solve", choices.common);
   const auto device =
       device::make_device(choices.common.device, choices.common.threads); // a wrong one is refused at once
-  Report report(layout(has_mesh), choices.common, arguments);
+  Report report(poisson_solve_layout(has_mesh), choices.common, arguments);
   const auto add_rows = [&](const std::string& name, const BoxShape* shape) {
     for (const int degree : choices.common.degrees)
       for (const double size : choices.common.million_dofs)
@@ -161,7 +161,7 @@ int run_poisson_solve(std::span<const std::string> arguments) {
 }
 
 std::string poisson_solve_options() {
-  Choices choices = defaults();
+  PoissonSolveChoices choices = poisson_solve_defaults();
   return describe(options_of(choices));
 }
 

@@ -33,16 +33,16 @@ std::vector<std::string> product_names() {
   return names;
 }
 
-struct Choices {
+struct SparseChoices {
   Settings common;
   std::vector<std::string> cases{"bp3"}, geometries{"tetrahedra"}, products = product_names();
 };
-Choices defaults() {
-  Choices choices;
+SparseChoices sparse_defaults() {
+  SparseChoices choices;
   choices.common.degrees = {1, 2};
   return choices;
 }
-std::vector<Option> options_of(Choices& choices) {
+std::vector<Option> options_of(SparseChoices& choices) {
   std::vector<Option> options{
       names_option("--cases", "operators", choices.cases, names_of(bake_off_cases())),
       names_option("--geometry", "cells of the square or cube", choices.geometries, geometry_names()),
@@ -51,7 +51,7 @@ std::vector<Option> options_of(Choices& choices) {
   return options;
 }
 
-Layout layout(bool has_mesh) {
+Layout sparse_layout(bool has_mesh) {
   return {.suite = "sparse",
           .title = "products of a sparse matrix with a vector, side by side",
           .columns = {{"case", {"case", "operator"}, "{:<10}"},
@@ -114,7 +114,7 @@ private:
   std::vector<std::string> names_;
 };
 
-void measure(Report& report, const Choices& choices, const std::string& name, const std::string& geometry,
+void measure(Report& report, const SparseChoices& choices, const std::string& name, const std::string& geometry,
              const SpaceChoice& choice, const std::shared_ptr<device::Device>& device) {
   const auto& problem = find_case(bake_off_cases(), name);
   const auto space = make_space(problem, choice);
@@ -132,13 +132,13 @@ void measure(Report& report, const Choices& choices, const std::string& name, co
 } // namespace
 
 int run_sparse(std::span<const std::string> arguments) {
-  Choices choices = defaults();
+  SparseChoices choices = sparse_defaults();
   const auto given = parse("sparse", arguments, options_of(choices));
   const std::vector<std::string> of_boxes{"--geometry"};
   read_mesh_file("sparse", choices.common, given, of_boxes);
   const bool has_mesh = choices.common.mesh != nullptr;
   if (has_mesh) choices.geometries = {choices.common.mesh->name};
-  Report report(layout(has_mesh), choices.common, arguments);
+  Report report(sparse_layout(has_mesh), choices.common, arguments);
   const auto device = device::make_device("host", choices.common.threads);
   for (const auto& name : choices.cases)
     for (const auto& geometry : choices.geometries)
@@ -160,7 +160,7 @@ int run_sparse(std::span<const std::string> arguments) {
 }
 
 std::string sparse_options() {
-  Choices choices = defaults();
+  SparseChoices choices = sparse_defaults();
   return describe(options_of(choices));
 }
 

@@ -24,6 +24,11 @@
 #include "text_position.hpp"
 
 namespace rafter::app {
+
+void refuse(const io::Location& location, const std::string& key, const std::string& message) {
+  throw base::InputError(fmt::format("{}: {}: {}", location.text(), key, message));
+}
+
 namespace {
 
 std::string signature(const io::Definition& definition) {
@@ -45,10 +50,6 @@ form::Expr as_tensor(const std::vector<int>& shape, std::vector<form::Expr> comp
 
 /// Returns whether a coefficient consists of numbers, and not of an expression or a function of a space.
 bool is_constant(const io::Coefficient& data) { return data.is_by_tag || (!data.data && data.value.is_constant()); }
-
-[[noreturn]] void refuse(const io::Location& location, const std::string& key, const std::string& message) {
-  throw base::InputError(fmt::format("{}: {}: {}", location.text(), key, message));
-}
 
 std::string cell_tags_text(const mesh::Mesh& mesh, const auto& tags) {
   std::vector<std::string> texts;

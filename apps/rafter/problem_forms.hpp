@@ -22,6 +22,9 @@
 /// The texts of a problem file become forms and expressions. Errors name the place in the file.
 namespace rafter::app {
 
+/// Throws InputError "file:line:column: key: message".
+[[noreturn]] void refuse(const io::Location& location, const std::string& key, const std::string& message);
+
 class ProblemForms {
 public:
   using Spaces = std::vector<std::shared_ptr<const form::FieldSpace>>;

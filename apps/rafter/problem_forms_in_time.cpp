@@ -10,14 +10,6 @@
 #include "problem_forms.hpp"
 
 namespace rafter::app {
-namespace {
-
-[[noreturn]] void refuse(const io::Location& location, const std::string& key, const std::string& message) {
-  throw base::InputError(fmt::format("{}: {}: {}", location.text(), key, message));
-}
-
-} // namespace
-
 bool ProblemForms::depends_on_time(std::span<const io::Expression> texts, std::size_t count,
                                    const std::string& key) const {
   if (!problem_.time) return false;

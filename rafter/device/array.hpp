@@ -121,4 +121,9 @@ private:
 using Vector = Array<double>;
 using SingleVector = Array<float>;
 
+/// An array of the values of a range, converted to T.
+template <class T, class Source> Array<T> to_array(const std::shared_ptr<Device>& device, const Source& source) {
+  return Array<T>(device, base::AlignedVector<T>(source.begin(), source.end()));
+}
+
 } // namespace rafter::device

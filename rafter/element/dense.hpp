@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <numeric>
 #include <span>
 #include <vector>
 
 /// Small dense linear algebra for set-up; matrices are row-major.
 namespace rafter::element {
+
+/// Inner product of vectors of the same size.
+inline double dot(std::span<const double> x, std::span<const double> y) {
+  return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
+}
 
 std::vector<double> identity(int size);
 

@@ -120,9 +120,9 @@ MeasureSum MeasureSum::restricted(std::vector<Tag> tags) const {
 }
 
 MeasureSum MeasureSum::with_degree(int degree) const {
-  constexpr int max_degree = 60; // element::max_quadrature_degree: no rule of a cell goes further
-  if (degree < 0 || degree > max_degree)
-    throw base::InputError(fmt::format("quadrature degree {} is out of range (0 to {})", degree, max_degree));
+  constexpr int max_rule_degree = 60; // element::max_quadrature_degree: no rule of a cell goes further
+  if (degree < 0 || degree > max_rule_degree)
+    throw base::InputError(fmt::format("quadrature degree {} is out of range (0 to {})", degree, max_rule_degree));
   MeasureSum result = *this;
   for (auto& measure : result.measures_) measure.degree = degree;
   return result;

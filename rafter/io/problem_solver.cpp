@@ -13,8 +13,6 @@
 namespace rafter::io {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 std::vector<std::string> field_names(const Problem& problem) {
   std::vector<std::string> names;
   for (const auto& field : problem.fields) names.push_back(field.name);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // This file reads the section time.
-#include <limits>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
@@ -10,8 +9,6 @@
 
 namespace rafter::io {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// In problems with [time] this name stands for the time, so that nothing else may have it.
 void refuse_time_name(const Problem& problem) {

@@ -15,7 +15,7 @@
 namespace rafter::io {
 namespace {
 
-const std::string group = "Rafter", values_group = "Rafter/State", spaces_group = "Rafter/Spaces",
+const std::string root_group = "Rafter", values_group = "Rafter/State", spaces_group = "Rafter/Spaces",
                   intermediate_group = "Rafter/Intermediate", lag_name = "Rafter/Lag";
 
 template <class Values> void append_bytes(const Values& values, std::string& bytes) {
@@ -79,23 +79,23 @@ void require_state(const Hdf5Reader& file, const std::string& path) {
 void require_times(const SavedTime& saved, const std::string& path) {
   const auto [time, start, step, number] = std::tuple(saved.time, saved.start, saved.step, saved.number);
   if (!(std::isfinite(time) && std::isfinite(start) && std::isfinite(step)))
-    refuse(path, fmt::format("{}/Time: its times are damaged: found {}, {} and {}, accepted are finite numbers", group,
-                             time, start, step));
+    refuse(path, fmt::format("{}/Time: its times are damaged: found {}, {} and {}, accepted are finite numbers",
+                             root_group, time, start, step));
   if (!(step > 0))
-    refuse(path,
-           fmt::format("{}/Time: its length of steps is damaged: found {}, accepted is a number above 0", group, step));
+    refuse(path, fmt::format("{}/Time: its length of steps is damaged: found {}, accepted is a number above 0",
+                             root_group, step));
   if (time < start)
-    refuse(path, fmt::format("{}/Time: its times are damaged: the state at t = {} is before the start {}", group, time,
-                             start));
+    refuse(path, fmt::format("{}/Time: its times are damaged: the state at t = {} is before the start {}", root_group,
+                             time, start));
   if (number < 0)
     refuse(path,
-           fmt::format("{}/Step: its number of steps is damaged: found {}, accepted is 0 or more", group, number));
+           fmt::format("{}/Step: its number of steps is damaged: found {}, accepted is 0 or more", root_group, number));
   // The bound holds rounding of the product and of the sum.
   const double end = start + static_cast<double>(number) * step;
   if (!(std::abs(end - time) <= 1e-6 * step + 1e-15 * (std::abs(start) + std::abs(time))))
     refuse(path, fmt::format("{}/Step: its number of steps is damaged: {} steps of {} from {} end at t = {:.6g}, while "
                              "its state is that of t = {:.6g}",
-                             group, number, step, start, end, time));
+                             root_group, number, step, start, end, time));
   if (saved.lag && !(*saved.lag >= 0 && *saved.lag <= step))
     refuse(path, fmt::format("{}: its time is damaged: found {}, accepted is 0 to the length of steps, {}", lag_name,
                              *saved.lag, step));
@@ -109,21 +109,21 @@ void require_last(double time, const Hdf5Reader& file, const std::string& path) 
   if (!times.empty() && times.back() != time)
     refuse(path, fmt::format("{}/Time: its time is damaged: its state is that of t = {}, while its series ({}) ends at "
                              "t = {}",
-                             group, time, name, times.back()));
+                             root_group, time, name, times.back()));
 }
 
 SavedTime saved_time(const Hdf5Reader& file, const std::string& path) {
-  if (!file.has(group + "/Time") || !file.has(group + "/Step")) refuse(path, "its time is missing");
-  const auto times = file.read<double>(group + "/Time");
-  const auto number = file.read<std::int64_t>(group + "/Step");
+  if (!file.has(root_group + "/Time") || !file.has(root_group + "/Step")) refuse(path, "its time is missing");
+  const auto times = file.read<double>(root_group + "/Time");
+  const auto number = file.read<std::int64_t>(root_group + "/Step");
   if (times.size() != 3 || number.size() != 1)
     refuse(path, fmt::format("its time is damaged: {0}/Time has {1} numbers and {0}/Step has {2}, accepted are 3 and 1",
-                             group, times.size(), number.size()));
+                             root_group, times.size(), number.size()));
   SavedTime result{.time = times[0],
                    .start = times[1],
                    .step = times[2],
                    .number = number[0],
-                   .method = file.text_attribute(group, "Method")};
+                   .method = file.text_attribute(root_group, "Method")};
   if (file.has(lag_name)) {
     const auto lag = file.read<double>(lag_name);
     if (lag.size() != 1)
@@ -159,11 +159,11 @@ void write_values(Hdf5Writer& file, const std::string& name, const OutputField& 
 
 void write_state(Hdf5Writer& file, const mesh::Mesh& mesh, const SavedTime& time, std::span<const OutputField> fields,
                  std::span<const OutputField> intermediates) {
-  file.make_group(group);
-  file.write_attribute(group, "Mesh", mesh_hash(mesh));
-  file.write(group + "/Time", std::vector{time.time, time.start, time.step});
-  file.write(group + "/Step", std::vector{time.number});
-  if (!time.method.empty()) file.write_attribute(group, "Method", time.method);
+  file.make_group(root_group);
+  file.write_attribute(root_group, "Mesh", mesh_hash(mesh));
+  file.write(root_group + "/Time", std::vector{time.time, time.start, time.step});
+  file.write(root_group + "/Step", std::vector{time.number});
+  if (!time.method.empty()) file.write_attribute(root_group, "Method", time.method);
   for (const auto& name : {values_group, spaces_group}) file.make_group(name);
   for (const auto& field : fields) {
     file.write(spaces_group + "/" + field.name, description(*field.space));
@@ -178,7 +178,7 @@ void write_state(Hdf5Writer& file, const mesh::Mesh& mesh, const SavedTime& time
 SavedTime read_state(const std::string& path, const mesh::Mesh& mesh, std::span<const SavedField> fields) {
   const Hdf5Reader file(path);
   require_state(file, path);
-  if (file.text_attribute(group, "Mesh") != mesh_hash(mesh))
+  if (file.text_attribute(root_group, "Mesh") != mesh_hash(mesh))
     refuse(path,
            "its state is that of another mesh: points or cells differ; a run goes on with the mesh, its refinement and "
            "its periodic boundaries as they were, and on a box with solver.preconditioner and "

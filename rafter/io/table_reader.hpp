@@ -27,6 +27,9 @@ std::string read_string(const Value& value, std::string_view path);
 double read_number(const Value& value, std::string_view path, std::string_view accepted = "a finite number");
 int read_integer(const Value& value, std::string_view path, int lowest, int highest);
 
+/// The bound of numbers that have none.
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
+
 /// This reads a table of the file and knows which keys it may have.
 class TableReader {
 public:

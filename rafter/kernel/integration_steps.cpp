@@ -11,7 +11,7 @@ namespace {
 
 using element::Element;
 
-BasisSlot basis_slot(const Output& output) {
+BasisSlot slot_of(const Output& output) {
   return {output.derivative, output.kind == OutputKind::test_pair ? output.derivative2 : -2};
 }
 bool is_tested(const Output& output) { return output.kind == OutputKind::test || output.kind == OutputKind::test_pair; }
@@ -23,7 +23,7 @@ public:
     for (const auto& output : program_.function.outputs) {
       Slot place;
       if (is_tested(output)) {
-        place = slots_[position_of(program_.outputs, output.field)].at(basis_slot(output));
+        place = slots_[position_of(program_.outputs, output.field)].at(slot_of(output));
         place.component = output.component;
       }
       program_.output_slots.push_back(place);
@@ -54,7 +54,7 @@ private:
     const auto& use = program_.outputs[f];
     std::set<BasisSlot> tested;
     for (const auto& output : program_.function.outputs)
-      if (is_tested(output) && output.field == use.index) tested.insert(basis_slot(output));
+      if (is_tested(output) && output.field == use.index) tested.insert(slot_of(output));
     Slots result;
     if (tested.empty()) return result;
     if (!program_.is_tensor) {
@@ -138,7 +138,7 @@ private:
 void complete_outputs(QFunction& function, const std::vector<FieldUse>& outputs) {
   std::map<std::tuple<OutputKind, int, BasisSlot>, std::set<int>> components;
   for (const auto& output : function.outputs)
-    if (is_tested(output)) components[{output.kind, output.field, basis_slot(output)}].insert(output.component);
+    if (is_tested(output)) components[{output.kind, output.field, slot_of(output)}].insert(output.component);
   const NodeId zero = function.graph.constant(0);
   for (const auto& [key, present] : components) {
     const auto& [kind, field, slot] = key;

@@ -23,11 +23,6 @@ constexpr std::size_t vector_room = 16;
 
 constexpr std::array<std::string_view, 1> loops{"total(| sums): sum total = sums"};
 
-template <class T, class Source>
-Array<T> to_array(const std::shared_ptr<device::Device>& device, const Source& source) {
-  return Array<T>(device, base::AlignedVector<T>(source.begin(), source.end()));
-}
-
 } // namespace
 
 void BoundKernel::Tables::add_to(device::BufferRegistry& registry) const {
@@ -80,7 +75,7 @@ void BoundKernel::fill_data() {
   }
   const auto representatives = piece_.rows.representatives(cells);
   cell_data_ = cell_data(*form_.system.discretisation, cells, representatives, device_);
-  data_rows_ = to_array<std::int32_t>(device_, piece_.rows.of_batch);
+  data_rows_ = device::to_array<std::int32_t>(device_, piece_.rows.of_batch);
   cell_coefficients_ = Reals(device_, form_.coefficients.values(representatives));
   const auto lanes = static_cast<std::size_t>(cells.cells_per_batch);
   const auto batches = static_cast<std::size_t>(cells.num_batches);
@@ -107,7 +102,7 @@ BoundKernel::Tables BoundKernel::tables(const tune::GeneratedProgram& program, s
   result.weights = shared(program.weights);
   for (const auto& argument : program.arguments)
     if (argument.role == schedule::role::table)
-      result.values.push_back(to_array<std::int32_t>(device_, argument.values));
+      result.values.push_back(device::to_array<std::int32_t>(device_, argument.values));
   return result;
 }
 

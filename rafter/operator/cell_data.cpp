@@ -8,11 +8,6 @@
 namespace rafter::op {
 namespace {
 
-template <class T, class Source>
-device::Array<T> to_array(const std::shared_ptr<device::Device>& device, const Source& source) {
-  return device::Array<T>(device, base::AlignedVector<T>(source.begin(), source.end()));
-}
-
 template <class T> std::string hash_of(std::span<const T> values) {
   return base::content_hash({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
 }
@@ -32,7 +27,8 @@ CellData make_cell_data(const mesh::Mesh& mesh, const BatchedCells& cells, const
   else
     result.map_coefficients = {device, map_coefficients(mesh, rows)};
   if (cells.local_facet >= 0)
-    result.reference_normal = to_array<double>(device, element::reference_normal(cells.shape, cells.local_facet));
+    result.reference_normal =
+        device::to_array<double>(device, element::reference_normal(cells.shape, cells.local_facet));
   (void)result.num_active.device_read(); // now, because threads that share the data must only read
   for (const auto* numbers : {&result.map_coefficients, &result.nodes, &result.reference_normal})
     (void)numbers->device_read();
@@ -73,9 +69,9 @@ Numbers::Numbers(const std::shared_ptr<device::Device>& device, std::span<const 
                  schedule::Precision precision)
     : is_double_(precision == schedule::Precision::double_precision) {
   if (is_double_)
-    reals_ = to_array<double>(device, values);
+    reals_ = device::to_array<double>(device, values);
   else
-    singles_ = to_array<float>(device, values);
+    singles_ = device::to_array<float>(device, values);
   (void)std::as_const(*this).device_read(); // now, because threads that share them must only read
 }
 

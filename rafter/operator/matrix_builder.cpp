@@ -36,13 +36,6 @@ KernelOptions cell_options(KernelOptions options) {
   return options;
 }
 
-double unknowns_per_cell(const System& system, std::size_t block) {
-  double result = 0;
-  for (const auto& space : system.spaces)
-    result += space->num_components() * space->block(static_cast<int>(block)).layout.element->num_dofs();
-  return result;
-}
-
 } // namespace
 
 std::shared_ptr<GeneratedForm> build_cell_action(const form::LoweredForm& form, const System& system,

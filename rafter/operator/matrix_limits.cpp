@@ -13,13 +13,6 @@ namespace {
 
 constexpr double most_places = std::numeric_limits<std::int32_t>::max();
 
-double unknowns_per_cell(const System& system, std::size_t block) {
-  double result = 0;
-  for (const auto& space : system.spaces)
-    result += space->num_components() * space->block(static_cast<int>(block)).layout.element->num_dofs();
-  return result;
-}
-
 /// Counts the unknowns of the cells around each vertex and returns the largest number. It bounds the unknowns that any
 /// unknown shares a cell with.
 double most_around_a_vertex(const System& system) {
@@ -40,6 +33,13 @@ std::string too_many(const char* what, double found, double accepted) {
 }
 
 } // namespace
+
+double unknowns_per_cell(const System& system, std::size_t block) {
+  double result = 0;
+  for (const auto& space : system.spaces)
+    result += space->num_components() * space->block(static_cast<int>(block)).layout.element->num_dofs();
+  return result;
+}
 
 MatrixSizes matrix_sizes(const System& system, const Coupling& coupling, double num_entries, int slice_height) {
   constexpr double filled_up = 1.1; // because rows have the length of their slice

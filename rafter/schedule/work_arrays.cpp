@@ -9,11 +9,11 @@ namespace {
 
 /// One operand on the way from the program's body to a node that uses an array; for several uses, the path that they
 /// share.
-struct Step {
+struct PathStep {
   const Node* node;
   int first, last;
 };
-using Path = std::vector<Step>;
+using Path = std::vector<PathStep>;
 
 class Uses {
 public:

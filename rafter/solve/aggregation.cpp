@@ -11,7 +11,7 @@
 namespace rafter::solvers {
 namespace {
 
-constexpr std::int64_t most_parts = 32, least_nodes = 256;
+constexpr std::int64_t most_aggregation_parts = 32, least_nodes = 256;
 
 /// Calls visit(other node, s_ij) for all nodes that a node is coupled to with s_ij > 0. A node has so few neighbours
 /// that they are searched in a list, which stays in the nearest cache as an array of all nodes would not.
@@ -164,7 +164,7 @@ Nodes make_nodes(std::int32_t count, std::vector<std::int32_t> node, std::vector
 }
 
 StrongConnections find_strong_connections(const op::SparseMatrix& A, const Nodes& nodes, double threshold) {
-  const base::Parts parts(nodes.count(), least_nodes, most_parts);
+  const base::Parts parts(nodes.count(), least_nodes, most_aggregation_parts);
   std::vector<double> largest(static_cast<std::size_t>(nodes.count()), 0.0);
   auto couplings = find_couplings(A, nodes, parts, largest);
   struct Part {

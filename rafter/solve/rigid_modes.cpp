@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <rafter/element/dense.hpp>
 #include <rafter/solve/vector_ops.hpp>
 
 namespace rafter::solvers {
@@ -64,12 +65,6 @@ double mode_jump(const Mode& mode, const std::array<double, 3>& translation, int
 
 namespace {
 
-double dot(std::span<const double> x, std::span<const double> y) {
-  double sum = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
-  return sum;
-}
-
 /// Computes y -= a x.
 void subtract(double a, std::span<const double> x, std::span<double> y) {
   for (std::size_t i = 0; i < x.size(); ++i) y[i] -= a * x[i];
@@ -120,21 +115,21 @@ std::vector<FreeModes::Combination> FreeModes::on(std::int32_t piece) const {
   for (std::size_t m = 0; m < modes_.size(); ++m) {
     const auto everywhere = values(m, entries_[p]);
     Row row{{m, modes_[m].name, std::vector<double>(modes_.size(), 0.0)}, constrained_values(m, p), 0};
-    row.norm = std::sqrt(dot(everywhere, everywhere));
+    row.norm = std::sqrt(element::dot(everywhere, everywhere));
     if (!(row.norm > 0)) continue;
     row.combination.coefficients[m] = 1;
     for (double& value : row.constrained) value /= row.norm;
     rows.push_back(std::move(row));
   }
   while (!rows.empty()) {
-    const auto pivot =
-        std::ranges::max_element(rows, {}, [](const Row& row) { return dot(row.constrained, row.constrained); });
-    const double square = dot(pivot->constrained, pivot->constrained);
+    const auto pivot = std::ranges::max_element(
+        rows, {}, [](const Row& row) { return element::dot(row.constrained, row.constrained); });
+    const double square = element::dot(pivot->constrained, pivot->constrained);
     if (std::sqrt(square) <= rounding) break;
     const Row direction = std::move(*pivot);
     rows.erase(pivot);
     for (auto& row : rows) {
-      const double factor = dot(row.constrained, direction.constrained) / square;
+      const double factor = element::dot(row.constrained, direction.constrained) / square;
       subtract(factor, direction.constrained, row.constrained);
       subtract(factor * row.norm / direction.norm, direction.combination.coefficients, row.combination.coefficients);
     }

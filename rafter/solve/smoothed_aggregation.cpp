@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
 #include <rafter/base/memory.hpp>
 #include <rafter/base/parallel.hpp>
+#include <rafter/element/dense.hpp>
 #include <rafter/mesh/limits.hpp>
 #include <rafter/solve/aggregation.hpp>
 #include <rafter/solve/chebyshev.hpp>
@@ -44,10 +44,6 @@ struct LocalBasis {
   std::vector<std::vector<double>> columns; ///< shape (column, unknown)
 };
 
-double dot(std::span<const double> a, std::span<const double> b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
-
 /// Uses the Gram-Schmidt process, twice, since that is as accurate as Householder's reflections.
 LocalBasis make_basis(const NearNullSpace& near_null_space, std::vector<std::int32_t> unknowns) {
   constexpr double least_share = 1e-8; // of a mode that is not a combination of those before
@@ -56,13 +52,13 @@ LocalBasis make_basis(const NearNullSpace& near_null_space, std::vector<std::int
     std::vector<double> column;
     for (const auto unknown : result.unknowns)
       column.push_back(near_null_space.modes[m][static_cast<std::size_t>(unknown)]);
-    const double before = std::sqrt(dot(column, column));
+    const double before = std::sqrt(element::dot(column, column));
     for (int pass = 0; pass < 2; ++pass)
       for (const auto& other : result.columns) {
-        const double share = dot(column, other);
+        const double share = element::dot(column, other);
         for (std::size_t i = 0; i < column.size(); ++i) column[i] -= share * other[i];
       }
-    const double norm = std::sqrt(dot(column, column));
+    const double norm = std::sqrt(element::dot(column, column));
     if (!(norm > least_share * before)) continue;
     for (auto& value : column) value /= norm;
     result.kept.push_back(m);

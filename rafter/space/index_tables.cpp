@@ -12,11 +12,6 @@ namespace rafter::space {
 
 namespace {
 
-template <class Source>
-IndexTables::Integers to_array(const std::shared_ptr<device::Device>& device, const Source& source) {
-  return {device, base::AlignedVector<std::int32_t>(source.begin(), source.end())};
-}
-
 /// Writes the entries of the shared dofs of a batch, shape (dof, lane), and returns the place behind them.
 std::int32_t* write_entries(const BlockDofs& dofs, int components, std::size_t batch, std::int32_t* to) {
   const auto& layout = dofs.layout;
@@ -57,10 +52,13 @@ SharedTable::SharedTable(device::Device& device, std::span<const std::int32_t> v
 IndexTables::IndexTables(std::shared_ptr<const BlockDofs> dofs, int components,
                          const std::shared_ptr<device::Device>& device)
     : run_starts(*device, dofs->run_starts), run_permutations(*device, dofs->run_permutations),
-      permutations(to_array(device, dofs->layout.permutations)), interior_starts(*device, dofs->interior_starts),
-      patch_starts(*device, dofs->patch_starts), pattern_numbers(*device, dofs->pattern_numbers),
-      patch_numbers(to_array(device, dofs->patch_numbers)), patch_patterns(to_array(device, dofs->patch_patterns)),
-      patterns(to_array(device, dofs->patterns)), dofs_(std::move(dofs)), components_(components), device_(device) {
+      permutations(device::to_array<std::int32_t>(device, dofs->layout.permutations)),
+      interior_starts(*device, dofs->interior_starts), patch_starts(*device, dofs->patch_starts),
+      pattern_numbers(*device, dofs->pattern_numbers),
+      patch_numbers(device::to_array<std::int32_t>(device, dofs->patch_numbers)),
+      patch_patterns(device::to_array<std::int32_t>(device, dofs->patch_patterns)),
+      patterns(device::to_array<std::int32_t>(device, dofs->patterns)), dofs_(std::move(dofs)), components_(components),
+      device_(device) {
   set_first_touch(*device);
   bring_to_device();
 }
@@ -79,8 +77,9 @@ void IndexTables::set_first_touch(device::Device& device) {
 
 IndexTables::IndexTables(std::shared_ptr<const ListDofs> dofs, const std::shared_ptr<device::Device>& device)
     : run_starts(*device, dofs->run_starts), run_permutations(*device, dofs->run_permutations),
-      permutations(to_array(device, dofs->layout.permutations)), list_interior_starts(*device, dofs->interior_starts),
-      interior_strides(*device, dofs->interior_strides), list_(std::move(dofs)) {
+      permutations(device::to_array<std::int32_t>(device, dofs->layout.permutations)),
+      list_interior_starts(*device, dofs->interior_starts), interior_strides(*device, dofs->interior_strides),
+      list_(std::move(dofs)) {
   bring_to_device();
 }
 

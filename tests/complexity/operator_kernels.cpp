@@ -20,7 +20,7 @@ struct FormCase {
   int num_slots = 1; ///< number of values and derivatives per component
   bool is_vector = false;
 };
-const std::vector<FormCase>& cases() {
+const std::vector<FormCase>& form_cases() {
   static const std::vector<FormCase> list{{"mass", "u*v*dx"},
                                           {"laplace", "inner(grad(u), grad(v))*dx", 3},
                                           {"helmholtz", helmholtz_form(), 4},
@@ -72,7 +72,7 @@ double executed_flops(const op::KernelInfo& info) {
 constexpr double slack = 0.1;
 
 TEST(Operations, SumFactorisedHexahedraNeedOrderPPerDof) {
-  for (const auto& form : cases()) {
+  for (const auto& form : form_cases()) {
     for (const char* contraction : {"collocated", "per-derivative"}) {
       const std::string plan = std::string("contraction=") + contraction;
       const double effective = slope_of(form, "hexahedron", plan, effective_flops);
@@ -90,7 +90,7 @@ TEST(Operations, SumFactorisedHexahedraNeedOrderPPerDof) {
 }
 
 TEST(Operations, SumFactorisedQuadrilateralsNeedOrderPPerDof) {
-  for (const auto& form : cases()) {
+  for (const auto& form : form_cases()) {
     if (form.is_vector) continue;
     EXPECT_LE(slope_of(form, "quadrilateral", "", effective_flops), 3 + slack) << form.name;
     EXPECT_LE(slope_of(form, "quadrilateral", "", executed_flops), 3 + slack) << form.name;
@@ -98,7 +98,7 @@ TEST(Operations, SumFactorisedQuadrilateralsNeedOrderPPerDof) {
 }
 
 TEST(Operations, DenseContractionsNeedDofsTimesPoints) {
-  for (const auto& form : cases())
+  for (const auto& form : form_cases())
     for (const std::string shape : {"tetrahedron", "hexahedron"}) {
       const auto element_shape = element::shape_from_name(shape);
       std::vector<double> flops;
@@ -121,7 +121,7 @@ TEST(Operations, DenseContractionsNeedDofsTimesPoints) {
 
 TEST(Operations, ExecutedOnesAreAtMostTheCountedOnes) {
   // Even-odd matrices halve the contractions, and nothing else may add work.
-  for (const auto& form : cases())
+  for (const auto& form : form_cases())
     for (const int degree : {1, 2, 4, 8}) {
       const auto info = kernel_of(form, "hexahedron", degree);
       // The algorithm's count does not have the additions of the scatter to shared dofs.
@@ -147,7 +147,7 @@ TEST(Operations, ElasticityWithTwoMorePointsThanDegreesTakesAboutThreeHundredPer
 }
 
 TEST(Operations, EvenOddSavesAQuarterAtHighDegree) {
-  for (const auto& form : cases()) {
+  for (const auto& form : form_cases()) {
     const auto with = kernel_of(form, "hexahedron", max_degree);
     const auto without = kernel_of(form, "hexahedron", max_degree, "even_odd=0");
     EXPECT_LE(executed_flops(with), 0.75 * executed_flops(without)) << form.name;
@@ -155,7 +155,7 @@ TEST(Operations, EvenOddSavesAQuarterAtHighDegree) {
 }
 
 TEST(Operations, ThePlainMappingCountsTheSameWork) {
-  for (const auto& form : cases()) {
+  for (const auto& form : form_cases()) {
     const std::string plan = " contraction=per-derivative even_odd=0"; // nothing is then done once for eight cells
     const auto plain = kernel_of(form, "hexahedron", 3, "mapping=plain" + plan);
     EXPECT_EQ(plain.plan.mapping, "plain");
@@ -169,7 +169,7 @@ TEST(Operations, ThePlainMappingCountsTheSameWork) {
 
 TEST(Traffic, BytesPerCellAreThoseOfVectorsAndStoredFactors) {
   for (int degree = 1; degree <= max_degree; ++degree) {
-    const auto affine = schedule::count(schedule::read(kernel_of(cases()[1], "hexahedron", degree).loop_program));
+    const auto affine = schedule::count(schedule::read(kernel_of(form_cases()[1], "hexahedron", degree).loop_program));
     const double dofs = std::pow(degree + 1, 3), interior = std::pow(degree - 1, 3);
     // Each dof of eight lanes is written once. The loop that clears what the batch touches first counts as one number.
     EXPECT_EQ(affine.global.written_bytes, 64 * dofs + 8) << degree;
@@ -179,7 +179,7 @@ TEST(Traffic, BytesPerCellAreThoseOfVectorsAndStoredFactors) {
     EXPECT_GE(affine.global.read_bytes, vectors) << degree;
     EXPECT_LE(affine.global.read_bytes, vectors + 64 * 12) << degree;
     const auto curved = schedule::count(
-        schedule::read(kernel_of(cases()[1], "hexahedron", degree, "factors=store-merged", 2).loop_program));
+        schedule::read(kernel_of(form_cases()[1], "hexahedron", degree, "factors=store-merged", 2).loop_program));
     EXPECT_EQ(curved.global.read_bytes, vectors + 64 * 6 * dofs) << degree; // six factors per point
   }
 }
@@ -198,7 +198,7 @@ std::size_t num_nodes(const op::KernelInfo& info) {
 }
 
 TEST(Text, StaysUnderFiftyKilobytesAtEveryDegree) {
-  for (const auto& form : cases())
+  for (const auto& form : form_cases())
     for (const char* shape : {"hexahedron", "tetrahedron"})
       for (int degree = 1; degree <= max_degree; ++degree) {
         const std::size_t size = kernel_of(form, shape, degree).source.size();
@@ -208,7 +208,7 @@ TEST(Text, StaysUnderFiftyKilobytesAtEveryDegree) {
 }
 
 TEST(Text, HardlyGrowsWithTheDegree) {
-  for (const auto& form : cases())
+  for (const auto& form : form_cases())
     for (const char* shape : {"hexahedron", "tetrahedron"}) {
       // The text holds the tables of tetrahedra below degree 4 only.
       const int first = std::string(shape) == "tetrahedron" ? 4 : 2;
@@ -221,7 +221,7 @@ TEST(Text, HardlyGrowsWithTheDegree) {
 }
 
 TEST(Text, NodesStayFew) {
-  for (const auto& form : cases())
+  for (const auto& form : form_cases())
     for (const char* shape : {"hexahedron", "tetrahedron"})
       for (int degree = 1; degree <= max_degree; ++degree)
         EXPECT_LT(num_nodes(kernel_of(form, shape, degree)), 10'000U) << form.name << " " << shape << " " << degree;
@@ -229,7 +229,7 @@ TEST(Text, NodesStayFew) {
 
 TEST(Text, IsTheSameForTheSameProblem) {
   for (const char* shape : {"hexahedron", "tetrahedron"})
-    EXPECT_EQ(kernel_of(cases()[3], shape, 2).source, kernel_of(cases()[3], shape, 2).source);
+    EXPECT_EQ(kernel_of(form_cases()[3], shape, 2).source, kernel_of(form_cases()[3], shape, 2).source);
 }
 
 TEST(Text, DoesNotDependOnTheMesh) {

@@ -10,8 +10,10 @@
 #include <rafter/device/compile_all.hpp>
 #include <rafter/device/host/compiler.hpp>
 #include <rafter/device/host/host_device.hpp>
+
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <tests/support/messages.hpp>
 #include <unistd.h>
 
 #include "../support/device_folders.hpp"
@@ -33,10 +35,6 @@ template <class Exception, class Action> std::string message(const Action& actio
   return "nothing thrown";
 }
 
-void expect_mentions(const std::string& text, std::initializer_list<std::string> parts) {
-  for (const auto& part : parts) EXPECT_NE(text.find(part), std::string::npos) << part << " is not in: " << text;
-}
-
 const std::string good_source =
     "#include <stdint.h>\nvoid f(void* const* a, int64_t b, int64_t e) { *(double*)a[0] = 1; }";
 
@@ -44,24 +42,25 @@ TEST(DeviceNames, UnknownOnesGetASuggestion) {
   const auto failure = [](const char* name) {
     return message<base::InputError>([name] { device::make_device(name); });
   };
-  expect_mentions(failure("hots"), {"'hots'", "did you mean 'host'", "checked"});
-  expect_mentions(failure("cuda:"), {"'cuda:'"});
-  expect_mentions(failure("cuda:x"), {"'cuda:x'"});
-  expect_mentions(failure("opencl:1x"), {"'opencl:1x'"});
-  expect_mentions(failure("opencl:-1"), {"'opencl:-1'"});
-  expect_mentions(failure("host:1"), {"'host:1'"});
-  expect_mentions(failure(""), {"accepted: host, checked"});
+  test::expect_mentions(failure("hots"), {"'hots'", "did you mean 'host'", "checked"});
+  test::expect_mentions(failure("cuda:"), {"'cuda:'"});
+  test::expect_mentions(failure("cuda:x"), {"'cuda:x'"});
+  test::expect_mentions(failure("opencl:1x"), {"'opencl:1x'"});
+  test::expect_mentions(failure("opencl:-1"), {"'opencl:-1'"});
+  test::expect_mentions(failure("host:1"), {"'host:1'"});
+  test::expect_mentions(failure(""), {"accepted: host, checked"});
 }
 
 TEST(DeviceNames, DevicesThatAreNotBuiltAreNamed) {
   for (const char* name : {"cuda", "cuda:0", "hip", "hip:12"})
-    expect_mentions(message<base::EnvironmentError>([name] { device::make_device(name); }), {name, "available: host"});
+    test::expect_mentions(message<base::EnvironmentError>([name] { device::make_device(name); }),
+                          {name, "available: host"});
 }
 
 TEST(DeviceNames, ImpossibleNumbersOfThreadsAreRefused) {
   for (const int number : {-2, 5000})
-    expect_mentions(message<base::InputError>([number] { device::make_device("host", number); }),
-                    {std::to_string(number), "1 to 4096", "0 for all"});
+    test::expect_mentions(message<base::InputError>([number] { device::make_device("host", number); }),
+                          {std::to_string(number), "1 to 4096", "0 for all"});
 }
 
 TEST(Compiling, FailureShowsCommandOutputAndKeptSource) {
@@ -71,7 +70,7 @@ TEST(Compiling, FailureShowsCommandOutputAndKeptSource) {
   const std::string text = message<base::EnvironmentError>([&] { cache.program(source); });
   ASSERT_EQ(folder.files(".c").size(), 1U);
   const std::string kept = folder.files(".c")[0].string();
-  expect_mentions(text, {"exit code 1", "command: ", "-O3", "source kept: " + kept, "nonsense_here"});
+  test::expect_mentions(text, {"exit code 1", "command: ", "-O3", "source kept: " + kept, "nonsense_here"});
   EXPECT_TRUE(device::read_bytes(kept).starts_with(source)) << device::read_bytes(kept);
   EXPECT_EQ(folder.count(".so"), 0U);
   EXPECT_NE(message<base::EnvironmentError>([&] { cache.program(source); }),
@@ -82,7 +81,7 @@ TEST(Compiling, FailureShowsACommandThatAShellUnderstands) {
   const Folder folder;
   ProgramCache cache{CacheDirectory(folder.path() / "it's here; $HOME")};
   const std::string text = message<base::EnvironmentError>([&] { cache.program("wrong"); });
-  expect_mentions(text, {"'" + folder.path().string() + "/it'\\''s here; $HOME/"});
+  test::expect_mentions(text, {"'" + folder.path().string() + "/it'\\''s here; $HOME/"});
 }
 
 TEST(Compiling, LongOutputIsCut) {
@@ -91,7 +90,7 @@ TEST(Compiling, LongOutputIsCut) {
   for (int i = 0; i < 200; ++i) source += "wrong" + std::to_string(i) + ";\n";
   ProgramCache cache{CacheDirectory(folder.path())};
   const std::string text = message<base::EnvironmentError>([&] { cache.program(source + "}"); });
-  expect_mentions(text, {"more lines)", "wrong0"});
+  test::expect_mentions(text, {"more lines)", "wrong0"});
   EXPECT_EQ(text.find("wrong150"), std::string::npos);
 }
 
@@ -99,10 +98,10 @@ TEST(Compiling, MissingCompilerSaysWhatToInstall) {
   const Folder folder;
   const test::Environment path("PATH", folder.path().string());
   ProgramCache cache{CacheDirectory(folder.path())};
-  expect_mentions(message<base::EnvironmentError>([&] { cache.program(good_source); }),
-                  {"gcc", "clang", "apt install"});
-  expect_mentions(message<base::EnvironmentError>([&] { cache.program(good_source, {.compiler = "/no/cc"}); }),
-                  {"'/no/cc'", "apt install"});
+  test::expect_mentions(message<base::EnvironmentError>([&] { cache.program(good_source); }),
+                        {"gcc", "clang", "apt install"});
+  test::expect_mentions(message<base::EnvironmentError>([&] { cache.program(good_source, {.compiler = "/no/cc"}); }),
+                        {"'/no/cc'", "apt install"});
 }
 
 TEST(Compiling, BrokenCompilersAreReported) {
@@ -117,10 +116,10 @@ TEST(Compiling, BrokenCompilersAreReported) {
   const auto failure = [&cache](const std::string& compiler) {
     return message<base::EnvironmentError>([&] { cache.program(good_source, {.compiler = compiler}); });
   };
-  expect_mentions(failure(script("without-version", "echo broken; exit 1\n")), {"does not work", "broken"});
-  expect_mentions(failure(script("killed", "[ \"$1\" = --version ] || kill -11 $$\n")), {"signal 11"});
+  test::expect_mentions(failure(script("without-version", "echo broken; exit 1\n")), {"does not work", "broken"});
+  test::expect_mentions(failure(script("killed", "[ \"$1\" = --version ] || kill -11 $$\n")), {"signal 11"});
   const std::string silent = script("silent", "exit 0\n"); // the compiler claims success but writes nothing
-  expect_mentions(failure(silent), {"made no library", "command: " + silent, "source kept: "});
+  test::expect_mentions(failure(silent), {"made no library", "command: " + silent, "source kept: "});
 }
 
 TEST(Compiling, WorksInFoldersWithBlanks) {
@@ -141,13 +140,13 @@ TEST(Compiling, OfManyTheFirstFailureIsThrown) {
   const Folder folder;
   device::HostDevice device(1, CacheDirectory(folder.path()));
   const std::vector<std::string> sources{good_source, "first wrong;", "second bad;"};
-  expect_mentions(message<base::EnvironmentError>([&] { device::compile_all(device, sources); }), {"first"});
+  test::expect_mentions(message<base::EnvironmentError>([&] { device::compile_all(device, sources); }), {"first"});
 }
 
 TEST(Compiling, OtherLanguagesAndUnknownEntryPointsAreOurFault) {
   const auto device = device::make_device("host", 1);
   EXPECT_THROW(device->compile(good_source, {.language = "cuda"}), base::InternalError);
-  expect_mentions(message<base::InternalError>([&] { device->compile(good_source)->kernel("g"); }), {"'g'"});
+  test::expect_mentions(message<base::InternalError>([&] { device->compile(good_source)->kernel("g"); }), {"'g'"});
 }
 
 TEST(CacheFolder, UnsafeOnesAreReplacedWithOneWarning) {
@@ -172,7 +171,7 @@ TEST(CacheFolder, UnsafeOnesAreReplacedWithOneWarning) {
       EXPECT_EQ(fs::status(directory.path()).permissions(), fs::perms::owner_all);
     }
     ASSERT_EQ(warnings.texts.size(), 1U) << path;
-    expect_mentions(warnings.texts[0], {reason});
+    test::expect_mentions(warnings.texts[0], {reason});
   }
 }
 
@@ -186,7 +185,7 @@ TEST(CacheFolder, ForeignOnesAreReplaced) {
   test::Warnings warnings;
   EXPECT_TRUE(CacheDirectory(foreign).is_private_temporary());
   ASSERT_EQ(warnings.texts.size(), 1U);
-  expect_mentions(warnings.texts[0], {"somebody else"});
+  test::expect_mentions(warnings.texts[0], {"somebody else"});
 }
 
 TEST(CacheFolder, WithoutHomeKernelsStillCompile) {
@@ -204,7 +203,7 @@ TEST(CacheFolder, VanishedOneDegradesWithOneWarning) {
   for (int i = 0; i < 2; ++i)
     EXPECT_NE(cache.program(good_source + "\nint v = " + std::to_string(i) + ";")->kernel("f"), nullptr);
   ASSERT_EQ(warnings.texts.size(), 1U);
-  expect_mentions(warnings.texts[0], {path.string(), "this run only"});
+  test::expect_mentions(warnings.texts[0], {path.string(), "this run only"});
 }
 
 /// Root may write everywhere. Without capabilities, it may write as any owner may, but can still enter folders that
@@ -265,8 +264,8 @@ TEST(CheckedDevice, WritesOutsideNameKernelArgumentAndSide) {
   };
   for (const std::int64_t inside : {0, 2}) EXPECT_EQ(failure(inside), "nothing thrown");
   for (const std::int64_t behind : {3, 60, 130})
-    expect_mentions(failure(behind), {"'stray'", "behind argument 1", "24 bytes"});
-  for (const std::int64_t before : {-1, -128}) expect_mentions(failure(before), {"before argument 1"});
+    test::expect_mentions(failure(behind), {"'stray'", "behind argument 1", "24 bytes"});
+  for (const std::int64_t before : {-1, -128}) test::expect_mentions(failure(before), {"before argument 1"});
 }
 
 TEST(CheckedDevice, HostMemoryIsRefused) {

@@ -10,6 +10,8 @@
 #include <rafter/device/array.hpp>
 #include <rafter/device/opencl/opencl_library.hpp>
 
+#include <tests/support/messages.hpp>
+
 #include "../support/device_folders.hpp"
 #include "../support/opencl.hpp"
 
@@ -29,10 +31,6 @@ template <class Action> std::string message(const Action& action) {
     return error.what();
   }
   return "nothing thrown";
-}
-
-void expect_mentions(const std::string& text, std::initializer_list<std::string> parts) {
-  for (const auto& part : parts) EXPECT_NE(text.find(part), std::string::npos) << part << " is not in: " << text;
 }
 
 class OpenClFailures : public ::testing::Test {
@@ -56,7 +54,8 @@ TEST_F(OpenClFailures, ExhaustedMemorySaysHowMuchWasAskedFor) {
     return nullptr;
   };
   auto opencl = device();
-  expect_mentions(message([&] { opencl.allocate(4096); }), {"allocating 4096 of the ", "exhausted", "coarser mesh"});
+  test::expect_mentions(message([&] { opencl.allocate(4096); }),
+                        {"allocating 4096 of the ", "exhausted", "coarser mesh"});
 }
 
 TEST_F(OpenClFailures, DriversThatAllocateLateFailWithTheSameWords) {
@@ -65,8 +64,8 @@ TEST_F(OpenClFailures, DriversThatAllocateLateFailWithTheSameWords) {
   auto opencl = device();
   const auto buffer = opencl.allocate(8);
   const double value = 1;
-  expect_mentions(message([&] { buffer->copy_from_host(&value, 8); }), {"copying to the device", "exhausted"});
-  expect_mentions(message([&] { buffer->clear(); }), {"clearing memory", "exhausted"});
+  test::expect_mentions(message([&] { buffer->copy_from_host(&value, 8); }), {"copying to the device", "exhausted"});
+  test::expect_mentions(message([&] { buffer->clear(); }), {"clearing memory", "exhausted"});
 }
 
 TEST_F(OpenClFailures, ArraysBeyondTheLargestBufferAreRefusedBeforeTheDriverIsAsked) {
@@ -78,8 +77,8 @@ TEST_F(OpenClFailures, ArraysBeyondTheLargestBufferAreRefusedBeforeTheDriverIsAs
   auto opencl = device();
   const auto most = opencl.capabilities().most_buffer_bytes;
   ASSERT_GT(most, 0U);
-  expect_mentions(message([&] { opencl.allocate(most + 1); }),
-                  {std::to_string(most + 1) + " bytes", std::to_string(most), "--device host"});
+  test::expect_mentions(message([&] { opencl.allocate(most + 1); }),
+                        {std::to_string(most + 1) + " bytes", std::to_string(most), "--device host"});
 }
 
 TEST_F(OpenClFailures, LostDevicesAreNamedWhereverTheyShow) {
@@ -89,18 +88,18 @@ TEST_F(OpenClFailures, LostDevicesAreNamedWhereverTheyShow) {
       std::make_shared<OpenClDevice>(device::OpenClOptions{.directory = device::CacheDirectory(folder_.path()),
                                                            .library = std::make_shared<const OpenClLibrary>(library_)}),
       3);
-  expect_mentions(message([&] { (void)x.host_read(); }), {"copying from the device", "lost", "rafter doctor"});
+  test::expect_mentions(message([&] { (void)x.host_read(); }), {"copying from the device", "lost", "rafter doctor"});
   library_.run_kernel = [](auto...) -> cl_int { return CL_INVALID_COMMAND_QUEUE; };
   auto second = device();
   const auto kernel = second.compile(nothing)->kernel("nothing");
   const device::Task task{.kernel = kernel.get(), .begin = 0, .end = 1};
-  expect_mentions(message([&] { second.run(std::span(&task, 1)); }), {"running nothing", "lost"});
+  test::expect_mentions(message([&] { second.run(std::span(&task, 1)); }), {"running nothing", "lost"});
   library_ = *OpenClLibrary::instance();
   library_.create_queue = [](cl_context, cl_device_id, cl_command_queue_properties, cl_int* code) -> cl_command_queue {
     *code = CL_DEVICE_NOT_AVAILABLE;
     return nullptr;
   };
-  expect_mentions(message([&] { device(); }), {"making a queue", "lost"});
+  test::expect_mentions(message([&] { device(); }), {"making a queue", "lost"});
 }
 
 TEST_F(OpenClFailures, FaultsOfKernelsShowWhenTheyAreWaitedFor) {
@@ -113,16 +112,16 @@ TEST_F(OpenClFailures, FaultsOfKernelsShowWhenTheyAreWaitedFor) {
   const auto kernel = opencl.compile(nothing)->kernel("nothing");
   const device::Task task{.kernel = kernel.get(), .begin = 0, .end = 1};
   const auto event = opencl.run(std::span(&task, 1));
-  expect_mentions(message([&] { event->wait(); }), {"running kernels", "fault"});
+  test::expect_mentions(message([&] { event->wait(); }), {"running kernels", "fault"});
 }
 
 TEST_F(OpenClFailures, SourcesThatDoNotCompileAreKeptAndTheLogIsShown) {
   auto opencl = device();
   const std::string wrong = "kernel void entry_wrong(long begin, long end) { no_such_name = 1; }";
   const auto text = message([&] { opencl.compile(wrong); });
-  expect_mentions(text, {"no_such_name", "-cl-std=CL1.2", "source kept: "});
+  test::expect_mentions(text, {"no_such_name", "-cl-std=CL1.2", "source kept: "});
   ASSERT_EQ(folder_.count(".cl"), 1U);
-  expect_mentions(text, {folder_.files(".cl").front().string()});
+  test::expect_mentions(text, {folder_.files(".cl").front().string()});
   EXPECT_EQ(device::read_bytes(folder_.files(".cl").front()), wrong);
   EXPECT_EQ(folder_.count(".clbin"), 0U);
 }
@@ -192,17 +191,17 @@ TEST(OpenClChoice, ANumberMeansThatDeviceAndNoOther) {
   const auto library = Machine::library();
   Machine::able = {true, true, false};
   EXPECT_EQ(device::choose_device(library, 0).capabilities.description, "number 0");
-  expect_mentions(message([&] { device::choose_device(library, 2); }),
-                  {"opencl:2 ('number 2')", "lacks doubles (cl_khr_fp64)"});
-  expect_mentions(message([&] { device::choose_device(library, 3); }),
-                  {"no OpenCL device 3", "opencl:0 ('number 0')", "opencl:2 ('number 2'), which cannot be used"});
+  test::expect_mentions(message([&] { device::choose_device(library, 2); }),
+                        {"opencl:2 ('number 2')", "lacks doubles (cl_khr_fp64)"});
+  test::expect_mentions(message([&] { device::choose_device(library, 3); }),
+                        {"no OpenCL device 3", "opencl:0 ('number 0')", "opencl:2 ('number 2'), which cannot be used"});
 }
 
 TEST(OpenClChoice, DevicesWithSmallGroupsAreRefused) {
   const auto library = Machine::library();
   Machine::able = {true, true, true};
   Machine::most_items = 16;
-  expect_mentions(message([&] { device::choose_device(library, 0); }), {"at most 16 items", "need 32"});
+  test::expect_mentions(message([&] { device::choose_device(library, 0); }), {"at most 16 items", "need 32"});
   Machine::most_items = 32;
   EXPECT_EQ(device::choose_device(library, 0).capabilities.most_items, 32);
 }
@@ -210,10 +209,11 @@ TEST(OpenClChoice, DevicesWithSmallGroupsAreRefused) {
 TEST(OpenClChoice, WithoutAnyTheErrorSaysWhyEachIsNone) {
   const auto library = Machine::library();
   Machine::able = {};
-  expect_mentions(message([&] { device::choose_device(library, {}); }), {"opencl:0", "opencl:1", "opencl:2", "lacks"});
+  test::expect_mentions(message([&] { device::choose_device(library, {}); }),
+                        {"opencl:0", "opencl:1", "opencl:2", "lacks"});
   OpenClLibrary empty = library;
   empty.get_platforms = [](auto...) -> cl_int { return CL_INVALID_VALUE; };
-  expect_mentions(message([&] { device::choose_device(empty, {}); }), {"none", "./rafter.sh setup opencl"});
+  test::expect_mentions(message([&] { device::choose_device(empty, {}); }), {"none", "./rafter.sh setup opencl"});
 }
 
 } // namespace

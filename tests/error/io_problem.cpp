@@ -6,6 +6,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/io/problem.hpp>
 #include <tests/support/io_problems.hpp>
+#include <tests/support/messages.hpp>
 
 using namespace rafter;
 using namespace rafter::test;
@@ -20,8 +21,6 @@ std::string message_of(const std::string& text, std::vector<std::string> overrid
   }
   return "accepted";
 }
-
-bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 /// A case is a problem with one error, and the parts that the message must have.
 struct Case {

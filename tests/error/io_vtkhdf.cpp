@@ -10,6 +10,8 @@
 #include <rafter/io/hdf5_file.hpp>
 #include <rafter/io/vtkhdf.hpp>
 
+#include <tests/support/messages.hpp>
+
 /// The leak sanitizer reads this, since HDF5 cannot free a file whose last writes failed.
 extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5"; }
 
@@ -57,32 +59,31 @@ protected:
   fs::path folder_;
 };
 
-bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
-
 TEST_F(OutputFailures, MissingFolderIsNamed) {
   const auto message =
       message_of(path("no/such/x.vtkhdf"), mesh::make_box({.cells = {2, 2}, .size = {1, 1}, .shape = "triangle"}));
-  EXPECT_TRUE(contains(message, path("no/such")) && contains(message, "no folder")) << message;
+  EXPECT_TRUE(test::contains(message, path("no/such")) && test::contains(message, "no folder")) << message;
 }
 
 TEST_F(OutputFailures, FolderInThePlaceOfTheFileIsNamed) {
   fs::create_directories(path("x.vtkhdf"));
   const auto message = message_of(path("x.vtkhdf"), mesh::make_box({.cells = {2}, .size = {1}, .shape = "interval"}));
-  EXPECT_TRUE(contains(message, "it is a folder")) << message;
+  EXPECT_TRUE(test::contains(message, "it is a folder")) << message;
 }
 
 TEST_F(OutputFailures, FolderWithoutPermissionIsNamed) {
   if (::geteuid() == 0) GTEST_SKIP() << "the superuser may write anywhere";
   fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec);
   const auto message = message_of(path("x.vtkhdf"), mesh::make_box({.cells = {2}, .size = {1}, .shape = "interval"}));
-  EXPECT_TRUE(contains(message, "denied")) << message;
+  EXPECT_TRUE(test::contains(message, "denied")) << message;
 }
 
 TEST_F(OutputFailures, FullDiskIsAnErrorAndLeavesTheFormerFile) {
   std::ofstream(path("x.vtkhdf")) << "former";
   for (const rlim_t bytes : {0, 50, 500, 2000, 8000, 20000, 40000}) {
     const auto message = message_on_full_disk(path("x.vtkhdf"), bytes);
-    EXPECT_TRUE(contains(message, path("x.vtkhdf")) && contains(message, "too large")) << bytes << ": " << message;
+    EXPECT_TRUE(test::contains(message, path("x.vtkhdf")) && test::contains(message, "too large"))
+        << bytes << ": " << message;
   }
   std::string text;
   std::ifstream(path("x.vtkhdf")) >> text;

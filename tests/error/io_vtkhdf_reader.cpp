@@ -14,12 +14,12 @@
 #include <rafter/io/vtkhdf.hpp>
 #include <rafter/io/vtkhdf_reader.hpp>
 
+#include <tests/support/messages.hpp>
+
 using namespace rafter;
 namespace fs = std::filesystem;
 
 namespace {
-
-bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 template <class Operation> std::string message_of(const Operation& operation) {
   try {
@@ -91,41 +91,42 @@ protected:
 };
 
 TEST_F(ResultErrors, FilesThatAreNoResultsAreNamed) {
-  EXPECT_TRUE(contains(message_of([&] { io::VtkHdfReader{path("none.vtkhdf")}; }), "none.vtkhdf\": no such file"));
-  EXPECT_TRUE(contains(message_of([&] { io::VtkHdfReader{folder_.string()}; }), "not a file but a directory"));
+  EXPECT_TRUE(
+      test::contains(message_of([&] { io::VtkHdfReader{path("none.vtkhdf")}; }), "none.vtkhdf\": no such file"));
+  EXPECT_TRUE(test::contains(message_of([&] { io::VtkHdfReader{folder_.string()}; }), "not a file but a directory"));
   std::ofstream(path("text.vtkhdf")) << "text";
-  EXPECT_TRUE(contains(message_of([&] { io::VtkHdfReader{path("text.vtkhdf")}; }), "is no HDF5 file"));
+  EXPECT_TRUE(test::contains(message_of([&] { io::VtkHdfReader{path("text.vtkhdf")}; }), "is no HDF5 file"));
   Contents().write(path("whole.vtkhdf"));
   fs::resize_file(path("whole.vtkhdf"), fs::file_size(path("whole.vtkhdf")) / 2);
-  EXPECT_TRUE(contains(message_of([&] { io::VtkHdfReader{path("whole.vtkhdf")}; }), "whole.vtkhdf\": "));
+  EXPECT_TRUE(test::contains(message_of([&] { io::VtkHdfReader{path("whole.vtkhdf")}; }), "whole.vtkhdf\": "));
   {
     io::Hdf5Writer file(path("other.vtkhdf"));
     file.make_group("Data");
     file.commit();
   }
-  EXPECT_TRUE(contains(message_of([&] { io::VtkHdfReader{path("other.vtkhdf")}; }), "is no VTK-HDF file"));
+  EXPECT_TRUE(test::contains(message_of([&] { io::VtkHdfReader{path("other.vtkhdf")}; }), "is no VTK-HDF file"));
 }
 
 TEST_F(ResultErrors, DamagedFilesAreRefused) {
   EXPECT_EQ(reading({}), "accepted");
-  EXPECT_TRUE(contains(reading({.type = "ImageData"}), "is no VTK-HDF file of an unstructured grid"));
-  EXPECT_TRUE(contains(reading({.parts = {2, 2}}), "several parts"));
-  EXPECT_TRUE(contains(reading({.has_steps = true}), "VTKHDF/Steps does not tell"));
-  EXPECT_TRUE(contains(reading({.has_types = false}), "no dataset VTKHDF/Types"));
-  EXPECT_TRUE(contains(reading({.columns = 2}), "three columns"));
-  EXPECT_TRUE(contains(reading({.connectivity = {0, 1, 2, 4}}), "points that are not there"));
-  EXPECT_TRUE(contains(reading({.connectivity = {0, 1, 2, -1}}), "points that are not there"));
-  EXPECT_TRUE(contains(reading({.offsets = {0, 3}}), "Offsets"));
-  EXPECT_TRUE(contains(reading({.offsets = {0, 5, 4}}), "Offsets"));
-  EXPECT_TRUE(contains(reading({.connectivity = {}, .offsets = {0}, .types = {}}), "no cells"));
-  EXPECT_TRUE(contains(reading({.types = {8}}), "VTK's type 8"));
-  EXPECT_TRUE(contains(reading({.connectivity = {0, 1, 2}, .offsets = {0, 3}, .types = {70}}), "with 3 points"));
+  EXPECT_TRUE(test::contains(reading({.type = "ImageData"}), "is no VTK-HDF file of an unstructured grid"));
+  EXPECT_TRUE(test::contains(reading({.parts = {2, 2}}), "several parts"));
+  EXPECT_TRUE(test::contains(reading({.has_steps = true}), "VTKHDF/Steps does not tell"));
+  EXPECT_TRUE(test::contains(reading({.has_types = false}), "no dataset VTKHDF/Types"));
+  EXPECT_TRUE(test::contains(reading({.columns = 2}), "three columns"));
+  EXPECT_TRUE(test::contains(reading({.connectivity = {0, 1, 2, 4}}), "points that are not there"));
+  EXPECT_TRUE(test::contains(reading({.connectivity = {0, 1, 2, -1}}), "points that are not there"));
+  EXPECT_TRUE(test::contains(reading({.offsets = {0, 3}}), "Offsets"));
+  EXPECT_TRUE(test::contains(reading({.offsets = {0, 5, 4}}), "Offsets"));
+  EXPECT_TRUE(test::contains(reading({.connectivity = {}, .offsets = {0}, .types = {}}), "no cells"));
+  EXPECT_TRUE(test::contains(reading({.types = {8}}), "VTK's type 8"));
+  EXPECT_TRUE(test::contains(reading({.connectivity = {0, 1, 2}, .offsets = {0, 3}, .types = {70}}), "with 3 points"));
   auto nan = Contents();
   nan.points[1] = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_TRUE(contains(reading(nan), "finite"));
+  EXPECT_TRUE(test::contains(reading(nan), "finite"));
   auto curved = Contents();
   curved.points[2] = 1;
-  EXPECT_TRUE(contains(reading(curved), "z must be 0"));
+  EXPECT_TRUE(test::contains(reading(curved), "z must be 0"));
 }
 
 /// Numbers that were never written take no place in the file, whatever size it declares.
@@ -135,26 +136,28 @@ TEST_F(ResultErrors, SizesThatTheFileDoesNotHoldAreRefusedBeforeMemoryIsTaken) {
     Contents contents;
     contents.unwritten = {name, huge};
     const auto message = asking(contents, "w", 1);
-    EXPECT_TRUE(contains(message, "result.vtkhdf\": ")) << name << ": " << message;
-    EXPECT_TRUE(contains(message, name == "PointData/w" ? "one row for each of the 4 points" : "VTKHDF/" + name))
+    EXPECT_TRUE(test::contains(message, "result.vtkhdf\": ")) << name << ": " << message;
+    EXPECT_TRUE(test::contains(message, name == "PointData/w" ? "one row for each of the 4 points" : "VTKHDF/" + name))
         << message;
     if (name != "PointData/w") {
-      EXPECT_TRUE(contains(message, "of which the file holds 0: it is truncated or wrong")) << message;
+      EXPECT_TRUE(test::contains(message, "of which the file holds 0: it is truncated or wrong")) << message;
     }
     EXPECT_LT(fs::file_size(path("result.vtkhdf")), 100000U);
   }
   Contents few;
   few.unwritten = {"PointData/w", 4}; // as many as there are points, but none of them is there
-  EXPECT_TRUE(contains(asking(few, "w", 1), "VTKHDF/PointData/w declares 32 bytes, of which the file holds 0"));
+  EXPECT_TRUE(test::contains(asking(few, "w", 1), "VTKHDF/PointData/w declares 32 bytes, of which the file holds 0"));
   few.unwritten = {"Types", 1};
-  EXPECT_TRUE(contains(reading(few), "VTKHDF/Types declares 1 bytes"));
+  EXPECT_TRUE(test::contains(reading(few), "VTKHDF/Types declares 1 bytes"));
 }
 
 TEST_F(ResultErrors, PipesDevicesAndSocketsAreRefusedAndNotWaitedFor) {
   ASSERT_EQ(mkfifo(path("pipe.vtkhdf").c_str(), 0600), 0);
-  EXPECT_TRUE(contains(message_of([&] { io::VtkHdfReader{path("pipe.vtkhdf")}; }), "not a file but a pipe (FIFO)"));
-  EXPECT_TRUE(contains(message_of([&] { io::read_saved_time(path("pipe.vtkhdf")); }), "not a file but a pipe (FIFO)"));
-  EXPECT_TRUE(contains(message_of([&] { io::VtkHdfReader{"/dev/zero"}; }), "not a file but a device"));
+  EXPECT_TRUE(
+      test::contains(message_of([&] { io::VtkHdfReader{path("pipe.vtkhdf")}; }), "not a file but a pipe (FIFO)"));
+  EXPECT_TRUE(
+      test::contains(message_of([&] { io::read_saved_time(path("pipe.vtkhdf")); }), "not a file but a pipe (FIFO)"));
+  EXPECT_TRUE(test::contains(message_of([&] { io::VtkHdfReader{"/dev/zero"}; }), "not a file but a device"));
 }
 
 TEST_F(ResultErrors, SavedStatesThatTheFileDoesNotHoldAreRefused) {
@@ -165,24 +168,27 @@ TEST_F(ResultErrors, SavedStatesThatTheFileDoesNotHoldAreRefused) {
     file.write("Rafter/Step", std::vector<std::int64_t>{1});
     file.commit();
   }
-  EXPECT_TRUE(contains(message_of([&] { io::read_saved_time(path("state.vtkhdf")); }), "Rafter/Time declares"));
+  EXPECT_TRUE(test::contains(message_of([&] { io::read_saved_time(path("state.vtkhdf")); }), "Rafter/Time declares"));
 }
 
 TEST_F(ResultErrors, ArraysThatDoNotServeAreNamed) {
   EXPECT_EQ(asking({}, "w", 1), "accepted");
-  EXPECT_TRUE(contains(asking({}, "ww", 1), "no point data 'ww' (did you mean 'w'?); it has: w"));
-  EXPECT_TRUE(contains(asking({}, "w", 2), "'w' has 1 components, expected are 2"));
-  EXPECT_TRUE(contains(asking({.values = {1, 2, 3}}, "w", 1), "one row for each of the 4 points"));
-  EXPECT_TRUE(contains(asking({.values = {1, 2, 3, std::numeric_limits<double>::infinity()}}, "w", 1), "not finite"));
+  EXPECT_TRUE(test::contains(asking({}, "ww", 1), "no point data 'ww' (did you mean 'w'?); it has: w"));
+  EXPECT_TRUE(test::contains(asking({}, "w", 2), "'w' has 1 components, expected are 2"));
+  EXPECT_TRUE(test::contains(asking({.values = {1, 2, 3}}, "w", 1), "one row for each of the 4 points"));
+  EXPECT_TRUE(
+      test::contains(asking({.values = {1, 2, 3, std::numeric_limits<double>::infinity()}}, "w", 1), "not finite"));
   const std::vector<double> plane{1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0}, space(12, 1.0);
   EXPECT_EQ(asking({.values = plane, .value_columns = 3}, "w", 2), "accepted");
-  EXPECT_TRUE(contains(asking({.values = space, .value_columns = 3}, "w", 2), "three components, expected are two"));
-  EXPECT_TRUE(contains(asking({.values = space, .value_columns = 3}, "w", 1), "has 3 components, expected are 1"));
+  EXPECT_TRUE(
+      test::contains(asking({.values = space, .value_columns = 3}, "w", 2), "three components, expected are two"));
+  EXPECT_TRUE(
+      test::contains(asking({.values = space, .value_columns = 3}, "w", 1), "has 3 components, expected are 1"));
 }
 
 TEST_F(ResultErrors, PointsOutsideOfTheMeshAreNamed) {
-  EXPECT_TRUE(contains(asking({}, "w", 1, {1.5, 0.5}), "holds the point (1.5, 0.5)"));
-  EXPECT_TRUE(contains(asking({}, "w", 1, {0.5, 0.5, 0.5}), "dimension 2"));
+  EXPECT_TRUE(test::contains(asking({}, "w", 1, {1.5, 0.5}), "holds the point (1.5, 0.5)"));
+  EXPECT_TRUE(test::contains(asking({}, "w", 1, {0.5, 0.5, 0.5}), "dimension 2"));
 }
 
 } // namespace

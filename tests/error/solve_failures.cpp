@@ -3,6 +3,7 @@
 #include <limits>
 
 #include <rafter/solve/solver.hpp>
+#include <tests/support/messages.hpp>
 #include <tests/support/solve_matrices.hpp>
 
 using namespace rafter;
@@ -32,8 +33,6 @@ template <class Error> std::string message_of(const std::function<void()>& actio
   ADD_FAILURE() << "no error of this kind";
   return {};
 }
-
-bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 /// Computes y = A x by a function; its diagonal is one.
 class FunctionOperator final : public op::LinearOperator {

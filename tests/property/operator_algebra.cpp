@@ -13,7 +13,7 @@ class Algebra : public ::testing::TestWithParam<std::string> {
 protected:
   const std::string& shape() const { return GetParam(); }
   op::OperatorOptions compiled_ = planned({.threads = 2});
-  op::OperatorOptions interpreted_ = planned({.shared_device = std::make_shared<InterpreterDevice>()});
+  op::OperatorOptions interpreted_ = interpreted();
 };
 
 TEST_P(Algebra, HelmholtzOnStraightCells) {
@@ -212,7 +212,7 @@ TEST(Sums, FacetTermsAddToCellTerms) {
   for (const auto& shape : box_shapes()) {
     Problem problem(box(shape), 2);
     problem.with("kappa", 0.7);
-    const op::OperatorOptions options = planned({.shared_device = std::make_shared<InterpreterDevice>()});
+    const op::OperatorOptions options = interpreted();
     const op::Operator cells(problem.form(helmholtz_form()), options);
     const op::Operator facets(problem.form("kappa*u*v*ds(1)"), options);
     const op::Operator robin(problem.form(std::string(helmholtz_form()) + " + kappa*u*v*ds(1)"), options);

@@ -21,8 +21,6 @@ namespace {
 
 constexpr const char* assembled = "mapping=assembled";
 
-op::OperatorOptions interpreted() { return planned({.shared_device = std::make_shared<InterpreterDevice>()}); }
-
 /// A pair has two operators of the same form: one is matrix-free with the simplest plan, one is assembled with these
 /// options.
 struct Pair {

@@ -48,24 +48,22 @@ private:
 class CellVectors : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(CellVectors, HoldTheActionOfTheGlobalOperatorAfterItsGatherAndBeforeItsScatter) {
-  const op::OperatorOptions interpreted = planned({.shared_device = std::make_shared<InterpreterDevice>()});
+  const op::OperatorOptions options = interpreted();
   for (const int components : {0, 3}) {
     for (const int degree : {1, 2, 3})
-      Twins(scrambled(box(GetParam()), 3), degree, components).expect_same_action(interpreted, true);
-    Twins(curved_box(GetParam(), 1), 2, components).expect_same_action(interpreted, true);
-    Twins(curved_box(GetParam(), 2), 2, components).expect_same_action(interpreted, true);
+      Twins(scrambled(box(GetParam()), 3), degree, components).expect_same_action(options, true);
+    Twins(curved_box(GetParam(), 1), 2, components).expect_same_action(options, true);
+    Twins(curved_box(GetParam(), 2), 2, components).expect_same_action(options, true);
   }
 }
 
 /// Tables in the text and in memory, sub-batches of batches, and batches with lanes that hold no cell.
 TEST_P(CellVectors, DoNotDependOnWhereTablesStand) {
-  const op::OperatorOptions interpreted = planned({.shared_device = std::make_shared<InterpreterDevice>()});
   for (const std::string keys : {"unroll=4096", "unroll=4096 vector_width=4 stores=streaming", "unroll=0"})
     for (const int components : {0, 3})
       for (const std::string contraction : {"dense", "modal"}) {
-        auto options = interpreted;
-        options.plan = "contraction=" + contraction + " " + keys;
-        Twins(scrambled(box(GetParam()), 3), 2, components).expect_same_action(options, true);
+        Twins(scrambled(box(GetParam()), 3), 2, components)
+            .expect_same_action(interpreted("contraction=" + contraction + " " + keys), true);
       }
 }
 
@@ -93,7 +91,7 @@ TEST(CellVectorPlans, StreamWhatTheCachesDoNotHoldAndNobodyShares) {
   for (auto& level : small.levels) level.bytes = 1;
   const auto stores = [](const op::Operator& A) { return A.kernels().info().front().plan.is_streaming; };
   const Twins twins(box("hexahedron"), 2, 0);
-  const op::OperatorOptions usual = planned({.shared_device = std::make_shared<InterpreterDevice>()});
+  const op::OperatorOptions usual = interpreted();
   auto tiny_caches = usual;
   tiny_caches.planner = std::make_shared<const tune::Planner>(tune::PlannerOptions{.machine = small, .store = nullptr});
   EXPECT_FALSE(stores(twins.operator_on("e", usual)));

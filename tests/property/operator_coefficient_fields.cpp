@@ -11,8 +11,8 @@ namespace {
 
 /// A pair has the unknown u and a coefficient kappa of degree 2 on one mesh, and a problem with u alone, where kappa is
 /// an expression.
-struct Pair {
-  Pair(const std::string& shape, int components, bool is_broken)
+struct FieldPair {
+  FieldPair(const std::string& shape, int components, bool is_broken)
       : fields(box(shape, 2), {{.degree = 2, .components = components, .is_broken = is_broken},
                                {.degree = 2, .name = "kappa", .is_broken = is_broken}}),
         alone(box(shape, 2), {{.degree = 2, .components = components, .is_broken = is_broken}}) {}
@@ -39,9 +39,6 @@ struct Pair {
   Problem fields, alone;
 };
 
-op::OperatorOptions interpreted(const char* plan) {
-  return planned({.shared_device = std::make_shared<InterpreterDevice>(), .plan = plan});
-}
 op::OperatorOptions options_with_boundary(const std::shared_ptr<const space::FunctionSpace>& space, const char* plan) {
   auto options = interpreted(plan);
   options.dirichlet.push_back({space, {.is_all = true, .value = [](std::span<const double>, std::span<double> values) {
@@ -57,7 +54,7 @@ TEST_P(CoefficientFieldsOf, BilinearFormsAreAsExpressions) {
     for (const bool is_broken : {false, true})
       for (const char* plan : {"factors=store-merged", "factors=recompute-merged"}) {
         SCOPED_TRACE(std::string(plan) + (is_broken ? " broken" : "") + " components " + std::to_string(components));
-        const Pair pair(GetParam(), components, is_broken);
+        const FieldPair pair(GetParam(), components, is_broken);
         const auto options = [&](const Problem& problem) {
           return is_broken ? interpreted(plan) : options_with_boundary(problem.space(0), plan);
         };
@@ -86,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(shapes, CoefficientFieldsOf, ::testing::Values("triangl
                          [](const auto& shape) { return shape.param; });
 
 TEST(CoefficientFields, MustBeGiven) {
-  const Pair pair("quadrilateral", 0, false);
+  const FieldPair pair("quadrilateral", 0, false);
   auto A = pair.with_fields(interpreted("mapping=plain"));
   auto x = A.make_vector(), y = A.make_vector();
   const auto message = [&](const auto& action) -> std::string {

@@ -91,8 +91,6 @@ void expect_same_as_apply(const op::Operator& A) {
   for (int run = 0; run < 2; ++run) EXPECT_EQ(Spoiler(A, x).run(), expected) << "run " << run;
 }
 
-op::OperatorOptions interpreted() { return planned({.shared_device = std::make_shared<InterpreterDevice>()}); }
-
 class FusedVectors : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(FusedVectors, KernelsOfCellsAndFacetsComeBetween) {

@@ -9,8 +9,6 @@
 namespace rafter::test {
 namespace {
 
-constexpr const char* simplest = "mapping=plain contraction=dense factors=recompute";
-
 class Indices : public ::testing::TestWithParam<std::string> {
 protected:
   /// One batch of the box is full and one is not; the vertices of the mesh are shuffled, so that its cells see shared

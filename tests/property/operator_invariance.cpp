@@ -238,7 +238,7 @@ TEST(Plans, ARecipeIsTheSameCutWithEveryContraction) {
 TEST(Plans, TheReportedPlanReplaysTheKernel) {
   Problem problem(box("hexahedron"), 2);
   problem.with("kappa", 0.7);
-  const op::OperatorOptions chosen = planned({.shared_device = std::make_shared<InterpreterDevice>()});
+  const op::OperatorOptions chosen = interpreted();
   const op::Operator A(problem.form(helmholtz_form()), chosen);
   auto replayed = chosen;
   replayed.plan = schedule::to_string(A.kernels().info()[0].plan);

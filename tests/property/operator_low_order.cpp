@@ -19,7 +19,7 @@ namespace {
 
 op::Coarsening low_order() { return {.steps = op::parse_coarsening_steps("lor"), .enough_unknowns = 1}; }
 
-MultigridOptions free_problem(int degree, int components = 0) {
+LevelledOptions free_problem(int degree, int components = 0) {
   return {.degree = degree, .components = components, .has_dirichlet = false, .coarsening = low_order()};
 }
 

@@ -147,8 +147,7 @@ TEST(MixedCompiled, StokesEqualsItsMeaning) {
   for (const char* shape : {"triangle", "hexahedron", "prism"}) {
     const Problem problem = velocity_and_pressure(curved_box(shape, 1), 2);
     const op::Operator compiled(problem.form(stokes(problem.dim())), problem.system(), planned({.threads = 2}));
-    const op::Operator meant(problem.form(stokes(problem.dim())), problem.system(),
-                             planned({.shared_device = std::make_shared<InterpreterDevice>()}));
+    const op::Operator meant(problem.form(stokes(problem.dim())), problem.system(), interpreted());
     const auto expected = values_of(applied(meant, random_vector(meant, 3)));
     EXPECT_LE(distance(applied(compiled, random_vector(compiled, 3)).host_read(), expected), 1e-13 * largest(expected))
         << shape;
@@ -161,7 +160,7 @@ class KnownFields : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(KnownFields, FunctionalsOfPolynomialsAreTheirIntegrals) {
   const Problem problem(scrambled(box(GetParam()), 3), {{.degree = 2, .name = "a"}, {.degree = 1, .name = "b"}});
-  const op::OperatorOptions options = planned({.shared_device = std::make_shared<InterpreterDevice>()});
+  const op::OperatorOptions options = interpreted();
   Vector fields(options.shared_device, static_cast<std::size_t>(problem.system().size()));
   const auto a = problem.interpolated(
       fields, [](std::span<const double> x, std::size_t) { return x[0] * x[0]; }, 0);

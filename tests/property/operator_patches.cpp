@@ -12,10 +12,11 @@
 namespace rafter::test {
 namespace {
 
-constexpr const char* simplest = "mapping=plain contraction=dense factors=recompute patches=0";
-const std::string varying = "((1 + x[0]*x[0])*inner(grad(u), grad(v)) + exp(x[1])*kappa*u*v)*dx + kappa*u*v*ds";
+constexpr const char* without_patches = "mapping=plain contraction=dense factors=recompute patches=0";
+const std::string varying_in_patches =
+    "((1 + x[0]*x[0])*inner(grad(u), grad(v)) + exp(x[1])*kappa*u*v)*dx + kappa*u*v*ds";
 
-struct Case {
+struct PatchCase {
   int degree = 1, components = 0, width = 2;
   std::string form, plan;
 };
@@ -23,7 +24,7 @@ struct Case {
 class Patches : public ::testing::TestWithParam<std::string> {
 protected:
   int dim() const { return box_dimension(GetParam()); }
-  int cells_per_batch(const Case& wanted) const {
+  int cells_per_batch(const PatchCase& wanted) const {
     const int of_plan = schedule::parse_plan(wanted.plan).vector_width;
     return of_plan * mesh::cells_per_patch(wanted.width, dim());
   }
@@ -35,22 +36,22 @@ protected:
     return {box(GetParam(), n), sheared(box(GetParam(), n + 1)), scrambled(box(GetParam()), 3).refined(refinements),
             curved_box(GetParam(), 2, n)};
   }
-  std::vector<Case> cases() const {
+  std::vector<PatchCase> cases() const {
     const std::string elasticity = elasticity_form(dim());
-    return {{1, 0, 2, varying, "vector_width=2"},
+    return {{1, 0, 2, varying_in_patches, "vector_width=2"},
             {1, 0, 4, helmholtz_form(), "vector_width=2 contraction=separable factors=store"},
-            {2, 0, 2, varying, "vector_width=4 factors=recompute"},
+            {2, 0, 2, varying_in_patches, "vector_width=4 factors=recompute"},
             {2, 0, 2, helmholtz_form(), "vector_width=2 contraction=separable factors=store"},
             {2, dim(), 2, elasticity, "vector_width=2 factors=store"},
             {1, dim(), 2, elasticity, "vector_width=8 prefetch=0"},
-            {3, 0, 2, varying, "vector_width=2 stores=streaming"},
-            {2, 0, 2, varying, "vector_width=2 contraction=per-derivative"},
-            {2, 0, 2, varying, "vector_width=2 contraction=dense factors=recompute"},
-            {1, 0, 2, varying, "vector_width=4 compute=float"},
-            {1, 0, 2, varying, "vector_width=16 compute=float factors=store"}, // set-up runs with 8 lanes
-            {1, 0, 2, varying, "vector_width=4 mapping=assembled"}};
+            {3, 0, 2, varying_in_patches, "vector_width=2 stores=streaming"},
+            {2, 0, 2, varying_in_patches, "vector_width=2 contraction=per-derivative"},
+            {2, 0, 2, varying_in_patches, "vector_width=2 contraction=dense factors=recompute"},
+            {1, 0, 2, varying_in_patches, "vector_width=4 compute=float"},
+            {1, 0, 2, varying_in_patches, "vector_width=16 compute=float factors=store"}, // set-up runs with 8 lanes
+            {1, 0, 2, varying_in_patches, "vector_width=4 mapping=assembled"}};
   }
-  static op::Operator make(const Problem& problem, const Case& wanted, op::OperatorOptions options,
+  static op::Operator make(const Problem& problem, const PatchCase& wanted, op::OperatorOptions options,
                            const std::string& plan) {
     options.plan = plan;
     options.quadrature.points = wanted.degree + 1;
@@ -62,7 +63,7 @@ protected:
       return kernel.loop_program.find("patch_starts") != std::string::npos;
     });
   }
-  void check(const mesh::Mesh& mesh, const Case& wanted, const std::vector<op::OperatorOptions>& all) const {
+  void check(const mesh::Mesh& mesh, const PatchCase& wanted, const std::vector<op::OperatorOptions>& all) const {
     SCOPED_TRACE(mesh.source + " degree " + std::to_string(wanted.degree) + " " + wanted.plan);
     Problem problem(mesh, wanted.degree, wanted.components,
                     {.cells_per_batch = cells_per_batch(wanted), .patch_width = wanted.width});
@@ -70,7 +71,7 @@ protected:
     const auto plan = schedule::parse_plan(wanted.plan);
     const std::string floats = schedule::single_keys(plan);
     const auto B = make(problem, wanted, {.shared_device = std::make_shared<InterpreterDevice>()},
-                        floats.empty() ? simplest : "mapping=plain patches=0 " + floats);
+                        floats.empty() ? without_patches : "mapping=plain patches=0 " + floats);
     const auto expected = values_of(applied(B, random_vector(B, 3)));
     const double rounding = floats.empty() ? 1e-13 : 0x1p-23;
     const double tolerance = rounding * (wanted.degree + 1) * (wanted.degree + 1) * largest(expected);
@@ -106,7 +107,8 @@ TEST_P(Patches, OfSeveralFields) {
                     {.cells_per_batch = 4 << dim(), .patch_width = 2});
     const auto form = problem.form("(inner(grad(w), grad(v_w)) - p*div(v_w) - v_p*div(w))*dx");
     const op::Operator A(form, planned({.threads = 2, .plan = "vector_width=4"}));
-    const op::Operator B(form, planned({.shared_device = std::make_shared<InterpreterDevice>(), .plan = simplest}));
+    const op::Operator B(form,
+                         planned({.shared_device = std::make_shared<InterpreterDevice>(), .plan = without_patches}));
     EXPECT_TRUE(gathers_patches(A));
     const auto expected = values_of(applied(B, random_vector(B, 5)));
     expect_action(A, 5, expected, 1e-12 * largest(expected));
@@ -129,7 +131,7 @@ TEST_P(Patches, DiagonalsRightHandSidesAndFunctionals) {
       for (const double value : diagonal.host_read()) values.push_back(value);
       return values;
     };
-    const auto expected = result(simplest, std::make_shared<InterpreterDevice>());
+    const auto expected = result(without_patches, std::make_shared<InterpreterDevice>());
     EXPECT_LE(distance(result("vector_width=4", device::make_device("host", 2)), expected), 1e-12 * largest(expected));
   }
 }
@@ -153,7 +155,7 @@ TEST(PatchesOfCells, GiveTheSameBitsForAnyNumberOfThreads) {
   Problem problem(sheared(box("hexahedron", 13)), 2, 0, {.cells_per_batch = 16, .patch_width = 2});
   problem.with("kappa", 0.7);
   const auto result = [&](int threads) {
-    const op::Operator A(problem.form(varying), planned({.threads = threads, .plan = "vector_width=2"}));
+    const op::Operator A(problem.form(varying_in_patches), planned({.threads = threads, .plan = "vector_width=2"}));
     return values_of(applied(A, random_vector(A, 3)));
   };
   const auto expected = result(1);

@@ -18,7 +18,7 @@
 namespace rafter::test {
 namespace {
 
-const std::string varying = "((1 + x[0]*x[0])*inner(grad(u), grad(v)) + kappa*u*v)*dx + kappa*u*v*ds";
+const std::string varying_on_identified = "((1 + x[0]*x[0])*inner(grad(u), grad(v)) + kappa*u*v)*dx + kappa*u*v*ds";
 
 class PeriodicOperator : public ::testing::TestWithParam<std::string> {
 protected:
@@ -69,7 +69,7 @@ void expect_identified_action(const mesh::Mesh& open_mesh, std::span<const int> 
     else
       on_open += fmt::format("(({}))", fmt::join(tags, ", "));
   }
-  const op::Operator A(open.form(on_open), planned({.shared_device = std::make_shared<InterpreterDevice>()}));
+  const op::Operator A(open.form(on_open), interpreted());
   const op::Operator B(periodic.form(form), planned(options));
   const auto image = identification(open, periodic);
   const Vector x = random_vector(B, 3);
@@ -88,9 +88,10 @@ TEST_P(PeriodicOperator, ActsAsTheOpenOneWithUnknownsIdentified) {
   const auto device = std::make_shared<InterpreterDevice>();
   for (int degree = 1; degree <= 4; ++degree) {
     const auto cells = degree == 1 ? 3 : 2;
-    expect_identified_action(scrambled(wavy_box(GetParam(), cells, 2, axes()), 5), axes(), degree, 0, varying,
+    expect_identified_action(scrambled(wavy_box(GetParam(), cells, 2, axes()), 5), axes(), degree, 0,
+                             varying_on_identified, {.shared_device = device});
+    expect_identified_action(box(GetParam(), 2), some_axes(), degree, 0, varying_on_identified,
                              {.shared_device = device});
-    expect_identified_action(box(GetParam(), 2), some_axes(), degree, 0, varying, {.shared_device = device});
   }
   if (dim() > 1)
     expect_identified_action(scrambled(box(GetParam(), 3), 2), some_axes(), 2, dim(), elasticity_form(dim()),
@@ -99,19 +100,20 @@ TEST_P(PeriodicOperator, ActsAsTheOpenOneWithUnknownsIdentified) {
 
 TEST_P(PeriodicOperator, ActsSoAlsoAsAMatrixInPatchesAndWithPointsInLanes) {
   const auto mesh = scrambled(box(GetParam(), 4), 5);
-  expect_identified_action(mesh, axes(), 2, 0, varying, {.threads = 2, .plan = "mapping=assembled"});
+  expect_identified_action(mesh, axes(), 2, 0, varying_on_identified, {.threads = 2, .plan = "mapping=assembled"});
   if (GetParam() != "quadrilateral" && GetParam() != "hexahedron") return;
   for (const int n : {2, 3, 4})
-    expect_identified_action(box(GetParam(), n), axes(), 2, 0, varying, {.threads = 2, .plan = "vector_width=2"},
+    expect_identified_action(box(GetParam(), n), axes(), 2, 0, varying_on_identified,
+                             {.threads = 2, .plan = "vector_width=2"},
                              {.cells_per_batch = 2 << dim(), .patch_width = 2});
   // There are two cells along the first axis; a patch of both would have two corners at one place.
   std::vector<int> cells{2, 4, 4};
   cells.resize(static_cast<std::size_t>(dim()));
   const auto narrow = mesh::make_box({.cells = cells, .size = box_size(dim()), .shape = GetParam()});
   for (const int degree : {1, 2})
-    expect_identified_action(narrow, axes(), degree, 0, varying, {.threads = 2, .plan = "vector_width=2"},
+    expect_identified_action(narrow, axes(), degree, 0, varying_on_identified, {.threads = 2, .plan = "vector_width=2"},
                              {.cells_per_batch = 2 << dim(), .patch_width = 2});
-  expect_identified_action(mesh, axes(), 3, 0, varying, {.threads = 2, .plan = "mapping=simd_points"});
+  expect_identified_action(mesh, axes(), 3, 0, varying_on_identified, {.threads = 2, .plan = "mapping=simd_points"});
 }
 
 TEST_P(PeriodicOperator, GivesTheSameBitsOnAnyNumberOfThreads) {
@@ -167,7 +169,7 @@ TEST_P(PeriodicOperator, CommutesWithShiftsByOneCell) {
       Problem problem(periodic_box(GetParam(), n, axes(), 1, 8), degree, dim() == 2 ? 2 : 0);
       problem.with("kappa", 0.7);
       const std::string form = dim() == 2 ? elasticity_form(2) : helmholtz_form();
-      const op::Operator A(problem.form(form), planned({.shared_device = std::make_shared<InterpreterDevice>()}));
+      const op::Operator A(problem.form(form), interpreted());
       std::vector<double> shift(size.size(), 0.0);
       shift[static_cast<std::size_t>(axis)] = size[static_cast<std::size_t>(axis)] / n;
       const auto there = shifted_entries(problem, axes(), shift);
@@ -186,8 +188,7 @@ TEST_P(PeriodicOperator, CommutesWithShiftsByOneCell) {
 
 TEST_P(PeriodicOperator, ConstantsAreInItsNullSpaceWhereNothingElseIsSeen) {
   Problem problem(periodic_box(GetParam(), 3, axes(), 1, 3), 2);
-  const op::Operator A(problem.form("inner(grad(u), grad(v))*dx"),
-                       planned({.shared_device = std::make_shared<InterpreterDevice>()}));
+  const op::Operator A(problem.form("inner(grad(u), grad(v))*dx"), interpreted());
   const auto ones = problem.interpolated(A.make_vector(), [](auto, auto) { return 1.0; });
   EXPECT_LE(largest(values_of(applied(A, ones))), 1e-12);
   const auto x = problem.interpolated(A.make_vector(), [](std::span<const double> at, auto) { return at.back(); });
@@ -201,7 +202,8 @@ TEST_P(PeriodicOperator, OfAMeshFileActsAsThatOfTheMesh) {
   const auto path = folder.path() + "/box.msh";
   mesh::write_mesh(scrambled(wavy_box(GetParam(), 2, 2, axes()), 9), path);
   const auto mesh = mesh::read_mesh(path);
-  expect_identified_action(mesh, axes(), 3, 0, varying, {.shared_device = std::make_shared<InterpreterDevice>()});
+  expect_identified_action(mesh, axes(), 3, 0, varying_on_identified,
+                           {.shared_device = std::make_shared<InterpreterDevice>()});
 }
 
 INSTANTIATE_TEST_SUITE_P(every_shape, PeriodicOperator, ::testing::ValuesIn(box_shapes()),

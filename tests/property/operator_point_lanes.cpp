@@ -9,15 +9,13 @@
 namespace rafter::test {
 namespace {
 
-constexpr const char* simplest = "mapping=plain contraction=dense factors=recompute";
-
-struct Case {
+struct PointLanesCase {
   int degree = 1, components = 0, points = 2;
   std::string form, rest; ///< keys of the plan other than the mapping
   element::QuadratureKind rule = element::QuadratureKind::gauss;
 };
 
-const std::string varying = "((1 + x[0]*x[0])*inner(grad(u), grad(v)) + exp(x[1])*kappa*u*v)*dx";
+const std::string varying_in_lanes = "((1 + x[0]*x[0])*inner(grad(u), grad(v)) + exp(x[1])*kappa*u*v)*dx";
 
 class PointsInLanes : public ::testing::TestWithParam<std::string> {
 protected:
@@ -31,20 +29,20 @@ protected:
   }
   /// The cases have fewer and more points than lanes, as many, no interpolation, values or derivatives alone, and
   /// several components.
-  std::vector<Case> cases() const {
+  std::vector<PointLanesCase> cases() const {
     const auto gll = element::QuadratureKind::gll;
-    return {{1, 0, 2, varying, ""},
-            {2, 0, 4, varying, "factors=store"},
-            {3, 0, 4, varying, "factors=store-merged vector_width=4"},
-            {3, 0, 4, varying, "factors=recompute-merged even_odd=0", gll},
+    return {{1, 0, 2, varying_in_lanes, ""},
+            {2, 0, 4, varying_in_lanes, "factors=store"},
+            {3, 0, 4, varying_in_lanes, "factors=store-merged vector_width=4"},
+            {3, 0, 4, varying_in_lanes, "factors=recompute-merged even_odd=0", gll},
             {3, 0, 5, "kappa*u*v*dx", "factors=store-merged vector_width=2"},
             {3, 0, 5, convection(), "factors=recompute vector_width=4"},
             {2, dim(), 3, elasticity_form(dim()), "factors=recompute"},
             {3, dim(), 5, elasticity_form(dim()), "factors=store storage=float vector_width=4"},
             {3, dim(), 5, elasticity_form(dim()), "factors=store compute=float vector_width=8"}};
   }
-  static std::string plan(const Case& wanted) { return "mapping=simd_points " + wanted.rest; }
-  static op::Operator make(const Problem& problem, const Case& wanted, op::OperatorOptions options) {
+  static std::string plan(const PointLanesCase& wanted) { return "mapping=simd_points " + wanted.rest; }
+  static op::Operator make(const Problem& problem, const PointLanesCase& wanted, op::OperatorOptions options) {
     options.quadrature.points = wanted.points;
     options.quadrature.kind = wanted.rule;
     return {problem.form(wanted.form), planned(options)};
@@ -52,8 +50,8 @@ protected:
   static void expect_serves(const op::Operator& A) {
     for (const auto& info : A.kernels().info()) EXPECT_EQ(info.plan.mapping, "simd_points") << info.name;
   }
-  static bool has_floats(const Case& wanted) { return wanted.rest.find("float") != std::string::npos; }
-  static void check(mesh::Mesh mesh, const Case& wanted, op::OperatorOptions options) {
+  static bool has_floats(const PointLanesCase& wanted) { return wanted.rest.find("float") != std::string::npos; }
+  static void check(mesh::Mesh mesh, const PointLanesCase& wanted, op::OperatorOptions options) {
     SCOPED_TRACE(mesh.source + " degree " + std::to_string(wanted.degree) + " " + wanted.rest);
     Problem problem(std::move(mesh), wanted.degree, wanted.components);
     problem.with("kappa", 0.7);

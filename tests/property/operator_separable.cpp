@@ -9,10 +9,9 @@
 namespace rafter::test {
 namespace {
 
-constexpr const char* simplest = "mapping=plain contraction=dense factors=recompute";
 const std::string convection = "(0.1*inner(grad(u), grad(v)) + 2*u.dx(0)*v + kappa*u*v)*dx";
 
-struct Case {
+struct SeparableCase {
   int degree = 1, components = 0, points = 2;
   std::string form, rest; ///< keys of the plan other than the contraction
   element::QuadratureKind rule = element::QuadratureKind::gauss;
@@ -27,7 +26,7 @@ protected:
   }
   /// The cases have nodes at the points and elsewhere, matrices by halves and whole, several sub-batches, one field and
   /// several.
-  std::vector<Case> cases() const {
+  std::vector<SeparableCase> cases() const {
     const auto gll = element::QuadratureKind::gll;
     return {{1, 0, 2, helmholtz_form(), "factors=store"},
             {1, dim(), 3, elasticity_form(dim()), ""},
@@ -41,12 +40,12 @@ protected:
             {3, 0, 4, helmholtz_form(), "factors=store compute=float vector_width=8"},
             {2, 0, 3, "inner(grad(u), grad(v))*dx", "mapping=plain"}};
   }
-  static op::Operator make(const Problem& problem, const Case& wanted, op::OperatorOptions options) {
+  static op::Operator make(const Problem& problem, const SeparableCase& wanted, op::OperatorOptions options) {
     options.quadrature.points = wanted.points;
     options.quadrature.kind = wanted.rule;
     return {problem.form(wanted.form), planned(options)};
   }
-  static void check(mesh::Mesh mesh, const Case& wanted, op::OperatorOptions options) {
+  static void check(mesh::Mesh mesh, const SeparableCase& wanted, op::OperatorOptions options) {
     SCOPED_TRACE(mesh.source + " degree " + std::to_string(wanted.degree) + " " + wanted.form + " " + wanted.rest);
     Problem problem(std::move(mesh), wanted.degree, wanted.components);
     problem.with("kappa", 0.7);

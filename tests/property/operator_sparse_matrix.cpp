@@ -172,7 +172,7 @@ TEST(SparseMatrix, MayBeRestrictedToUnknowns) {
 
 TEST(SparseMatrix, OfAnotherOperatorHasNoBlocksHere) {
   const Problem problem(box("triangle"), 1), larger(box("triangle", 5), 1);
-  const auto options = planned({.shared_device = std::make_shared<InterpreterDevice>()});
+  const auto options = interpreted();
   const op::Operator A(problem.form("u*v*dx"), options), B(larger.form("u*v*dx"), options);
   EXPECT_THROW((void)A.diagonal_blocks(B.sparse_matrix(), op::BlockKind::node), base::InputError);
 }

@@ -11,10 +11,9 @@
 namespace rafter::test {
 namespace {
 
-constexpr const char* simplest = "mapping=plain contraction=dense factors=recompute";
 const std::string varying = "((1 + x[0]*x[0])*inner(grad(u), grad(v)) + exp(x[1])*kappa*u*v)*dx + kappa*u*v*ds";
 
-struct Case {
+struct SubbatchCase {
   int degree = 1, components = 0;
   std::string form, plan;
 };
@@ -27,7 +26,7 @@ protected:
   }
   /// The cases have tables in the text and outside, sub-batches that are a whole batch or a part of it, few rows and
   /// many, modes and points, one component and several, stored factors and floats.
-  std::vector<Case> cases() const {
+  std::vector<SubbatchCase> cases() const {
     const std::string elasticity = elasticity_form(dim());
     return {{1, 0, varying, "subbatches=2 vector_width=8 unroll=0"},
             {2, 0, varying, "subbatches=4 vector_width=2 unroll=0 factors=recompute"},
@@ -40,11 +39,11 @@ protected:
             {2, dim(), elasticity, "subbatches=4 vector_width=4 factors=store storage=float"},
             {2, dim(), elasticity, "subbatches=2 vector_width=16 rows=28 compute=float unroll=0"}};
   }
-  static std::string full_plan(const Case& wanted) {
+  static std::string full_plan(const SubbatchCase& wanted) {
     const bool has_contraction = wanted.plan.find("contraction") != std::string::npos;
     return wanted.plan + (has_contraction ? "" : " contraction=dense");
   }
-  static op::Operator make(const Problem& problem, const Case& wanted, op::OperatorOptions options,
+  static op::Operator make(const Problem& problem, const SubbatchCase& wanted, op::OperatorOptions options,
                            const std::string& plan) {
     options.plan = plan;
     options.quadrature.points = wanted.degree + 1;
@@ -57,7 +56,7 @@ protected:
     return "mapping=plain contraction=dense factors=" + std::string(kernel::name(plan.factors)) + " " + floats;
   }
   /// Checks a case on every device of `all`.
-  static void check(const mesh::Mesh& mesh, const Case& wanted, int cells_per_batch,
+  static void check(const mesh::Mesh& mesh, const SubbatchCase& wanted, int cells_per_batch,
                     const std::vector<op::OperatorOptions>& all) {
     const auto plan = schedule::parse_plan(full_plan(wanted));
     SCOPED_TRACE(mesh.source + " degree " + std::to_string(wanted.degree) + " " + full_plan(wanted) + " batches of " +

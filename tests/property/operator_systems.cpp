@@ -504,7 +504,7 @@ TEST(BoundaryValues, FollowTheirParameters) {
   const auto t = form::parameter("t");
   const auto value = t * (1 + form::spatial_coordinate(2)[0]);
   const auto [u, v] = form::arguments(problem.space());
-  auto options = planned({.shared_device = std::make_shared<InterpreterDevice>()});
+  auto options = interpreted();
   options.dirichlet = {op::make_condition(problem.space(), {}, value)};
   op::Operator A(form::inner(form::grad(u), form::grad(v)) * form::dx, options), other(u * v * form::dx, options);
   Vector b = random_vector(A, 1), x = random_vector(A, 2);

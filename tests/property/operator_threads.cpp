@@ -23,8 +23,8 @@ template <class Body> void on_threads(int count, const Body& body) {
 
 /// A problem with constrained unknowns, facets, a field and a parameter of the form, which the operator stores numbers
 /// of.
-struct Case {
-  explicit Case(const std::string& plan, int threads = 1) {
+struct ThreadsCase {
+  explicit ThreadsCase(const std::string& plan, int threads = 1) {
     problem.with("c", form::parameter("c"));
     auto options = planned({.threads = threads, .plan = plan});
     options.dirichlet = {dirichlet(problem.space(), [](auto, std::size_t) { return 1.0; }, {1})};
@@ -56,17 +56,19 @@ template <class Apply> void expect_same_on_threads(const op::Operator& A, const 
 std::vector<double> action(const op::Operator& A, const Vector& x) { return values_of(applied(A, x)); }
 
 TEST(OneOperatorOnThreads, AppliesAsOnOne) {
-  for (const int threads : {1, 2}) expect_same_on_threads(*Case("vector_width=4", threads).A, action);
+  for (const int threads : {1, 2}) expect_same_on_threads(*ThreadsCase("vector_width=4", threads).A, action);
 }
 
-TEST(OneOperatorOnThreads, AppliesItsMatrixAsOnOne) { expect_same_on_threads(*Case("mapping=assembled").A, action); }
+TEST(OneOperatorOnThreads, AppliesItsMatrixAsOnOne) {
+  expect_same_on_threads(*ThreadsCase("mapping=assembled").A, action);
+}
 
 TEST(OneOperatorOnThreads, AppliesFloatsAsOnOne) {
-  expect_same_on_threads(*Case("compute=float accumulate=float").A, action);
+  expect_same_on_threads(*ThreadsCase("compute=float accumulate=float").A, action);
 }
 
 TEST(OneOperatorOnThreads, FusesWorkAsOnOne) {
-  expect_same_on_threads(*Case("vector_width=4", 2).A, [](const op::Operator& A, const Vector& x) {
+  expect_same_on_threads(*ThreadsCase("vector_width=4", 2).A, [](const op::Operator& A, const Vector& x) {
     Vector from = A.make_vector(), y = A.make_vector();
     std::ranges::copy(x.host_read(), from.host_overwrite().begin());
     auto* const values = y.host_write().data();
@@ -80,12 +82,12 @@ TEST(OneOperatorOnThreads, FusesWorkAsOnOne) {
 
 TEST(OneOperatorOnThreads, MakesWhatIsAskedForFirstOnce) {
   const auto expected = [] {
-    const Case alone("vector_width=4");
+    const ThreadsCase alone("vector_width=4");
     Vector d = alone.A->make_vector();
     alone.A->diagonal(d);
     return std::pair(values_of(d), alone.A->sparse_matrix().values);
   }();
-  const Case shared("vector_width=4");
+  const ThreadsCase shared("vector_width=4");
   std::vector<int> num_wrong(num_threads, 0);
   on_threads(num_threads, [&](int number) {
     Vector d = shared.A->make_vector();

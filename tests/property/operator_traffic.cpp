@@ -127,7 +127,7 @@ TEST(LocalTraffic, OfPatchesIsThatOfTheInterpretedProgram) {
 
 TEST(LocalTraffic, BoundsWhereNothingElseDoes) {
   const Problem problem(box("hexahedron", 2), 3);
-  const op::Operator A(problem.form("u*v*dx"), planned({.shared_device = std::make_shared<InterpreterDevice>()}));
+  const op::Operator A(problem.form("u*v*dx"), interpreted());
   auto machine = tune::typical_machine(512);
   for (auto* rate :
        {&machine.levels[0].read, &machine.levels[0].triad, &machine.levels[0].copy, &machine.levels[0].streaming_copy})

@@ -22,10 +22,6 @@ namespace {
 
 constexpr int num_cells = 12;
 
-op::OperatorOptions interpreted(const std::string& plan = "") {
-  return planned({.shared_device = std::make_shared<InterpreterDevice>(), .plan = plan});
-}
-
 /// Calls function(part of the row, process) on processes that have a row of intervals one after the other.
 template <class Function> void in_a_row(const mesh::Mesh& row, int num_ranks, const Function& function) {
   (void)row.topology();

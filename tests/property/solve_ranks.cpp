@@ -91,15 +91,13 @@ void expect_same(const mesh::Mesh& mesh, int num_ranks, Parts parts, const solve
   EXPECT_EQ(num_cells, expected.cells.size());
 }
 
-op::OperatorOptions interpreted() { return planned({.shared_device = std::make_shared<InterpreterDevice>()}); }
-
 TEST(SolvesOfRanks, FindTheSolutionOfOneProcess) {
   const solvers::IterationControl control{.rtol = 1e-12};
   for (const auto& [method, preconditioner] :
        {std::pair("cg", "jacobi"), std::pair("cg", "none"), std::pair("cg", "chebyshev"), std::pair("gmres", "jacobi"),
         std::pair("minres", "jacobi")})
     expect_same(scrambled(box("triangle", 3), 3), 3, Parts::clusters,
-                {.method = method, .preconditioner = preconditioner, .control = control}, interpreted);
+                {.method = method, .preconditioner = preconditioner, .control = control}, [] { return interpreted(); });
 }
 
 TEST(SolvesOfRanks, FindItOnMixedMeshes) {

@@ -63,10 +63,10 @@ TEST_P(VtkHdf, IsWhatTheReaderOfVtkFinds) {
   std::vector<double> p(static_cast<std::size_t>(scalar->num_local())),
       w(static_cast<std::size_t>(vector->num_local()));
   space::interpolate(
-      *scalar, [&](auto x, auto values) { values[0] = f(x, degree); }, p);
+      *scalar, [&, degree = degree](auto x, auto values) { values[0] = f(x, degree); }, p);
   space::interpolate(
       *vector,
-      [&](auto x, auto values) {
+      [&, degree = degree](auto x, auto values) {
         values[0] = f(x, degree);
         for (std::size_t k = 1; k < values.size(); ++k) values[k] = x[k - 1];
       },

@@ -7,6 +7,7 @@
 
 #include <rafter/schedule/launch_interpreter.hpp>
 #include <tests/support/host_memory_device.hpp>
+#include <tests/support/planner.hpp>
 
 /// The language of this device is the text of loop programs, which it interprets. Compiled kernels are compared with
 /// it, since the interpreter defines what loop programs mean. Programs whose groups have items run with a look at
@@ -91,5 +92,10 @@ private:
   schedule::Traffic traffic_;
   std::atomic<int> num_compiled_ = 0, num_launches_ = 0;
 };
+
+/// Options of an operator whose kernels are interpreted. "": the planner chooses the plan.
+inline op::OperatorOptions interpreted(const std::string& plan = "") {
+  return planned({.shared_device = std::make_shared<InterpreterDevice>(), .plan = plan});
+}
 
 } // namespace rafter::test

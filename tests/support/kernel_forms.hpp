@@ -70,4 +70,14 @@ inline kernel::Choice choice_of(const kernel::QFunction& function, kernel::Facto
   throw std::logic_error("the recipe is not among the choices");
 }
 
+/// The power of x with the exponent n >= 0, which is exact for integers.
+inline double power(double x, int n) { return n == 0 ? 1 : x * power(x, n - 1); }
+
+/// Place of the first step of this kind in a program that has one.
+inline std::size_t first(const kernel::TensorProgram& program, kernel::StepKind kind) {
+  std::size_t i = 0;
+  while (program.steps.at(i).kind != kind) ++i;
+  return i;
+}
+
 } // namespace rafter::test

@@ -14,7 +14,7 @@
 /// Problems with all their levels, for tests of multigrid.
 namespace rafter::test {
 
-struct MultigridOptions {
+struct LevelledOptions {
   std::string form = "inner(grad(u), grad(v))*dx";
   int degree = 2, components = 0;
   std::vector<std::int32_t> dirichlet_tags{}; ///< empty: the whole boundary
@@ -34,7 +34,7 @@ inline std::shared_ptr<const op::Transfer> reference_transfer(const op::Transfer
 /// An operator on the finest of some meshes, and the levels below it.
 class LevelledProblem {
 public:
-  LevelledProblem(mesh::Generations meshes, const MultigridOptions& options,
+  LevelledProblem(mesh::Generations meshes, const LevelledOptions& options,
                   const op::TransferFactory& make_transfer = reference_transfer)
       : meshes_(std::make_shared<const mesh::Generations>(std::move(meshes))) {
     const int cells_per_batch = options.cells_per_batch > 0

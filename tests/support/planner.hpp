@@ -22,4 +22,7 @@ inline op::OperatorOptions planned(op::OperatorOptions options = {}) {
   return options;
 }
 
+/// Plan of a kernel that computes what the tensor program says, with nothing that a plan could add.
+inline constexpr const char* simplest = "mapping=plain contraction=dense factors=recompute";
+
 } // namespace rafter::test

@@ -14,7 +14,7 @@ namespace {
 using namespace rafter;
 using device::Vector;
 
-const char* const source = R"(
+const char* const loops_source = R"(
 #include <stdint.h>
 void increment(void* const* a, int64_t begin, int64_t end) {
   double* x = a[0];
@@ -39,7 +39,7 @@ protected:
     device_->run({&task, 1})->wait();
   }
   std::shared_ptr<device::Device> device_ = device::make_device(GetParam(), 2);
-  std::shared_ptr<const device::Program> program_ = device_->compile(source);
+  std::shared_ptr<const device::Program> program_ = device_->compile(loops_source);
 };
 
 TEST_P(Arrays, HostValuesReachKernelsAndComeBack) {

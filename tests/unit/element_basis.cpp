@@ -8,13 +8,13 @@
 #include <rafter/element/dense.hpp>
 #include <rafter/element/quadrature.hpp>
 
+#include <tests/support/shape_names.hpp>
+
 using namespace rafter::element;
 
 namespace {
 
 class BasisTest : public testing::TestWithParam<Shape> {};
-std::string test_name(const testing::TestParamInfo<Shape>& info) { return std::string(name(info.param)); }
-
 } // namespace
 
 TEST_P(BasisTest, IsOrthonormal) {
@@ -66,7 +66,7 @@ TEST_P(BasisTest, IsHierarchicalOnShapesThatAreNoProduct) {
       for (int i = 0; i < low.num_dofs; ++i) EXPECT_EQ(low(d, q, i), high(d, q, i));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, BasisTest, testing::ValuesIn(all_cell_shapes), test_name);
+INSTANTIATE_TEST_SUITE_P(All, BasisTest, testing::ValuesIn(all_cell_shapes), rafter::test::shape_name);
 
 TEST(Basis, PyramidIsContinuousAtTheApexAndReturnsTheGradientAlongTheAxis) {
   const std::array apex{-1., -1., 1.};

@@ -10,11 +10,12 @@
 #include <rafter/element/cell.hpp>
 #include <rafter/element/orientation.hpp>
 
+#include <tests/support/shape_names.hpp>
+
 using namespace rafter::element;
 
 namespace {
 class CellTest : public testing::TestWithParam<Shape> {};
-std::string test_name(const testing::TestParamInfo<Shape>& info) { return std::string(name(info.param)); }
 } // namespace
 
 TEST_P(CellTest, EulerCharacteristicIsOne) {
@@ -126,7 +127,7 @@ TEST_P(CellTest, MapToCellSendsEntityVerticesToCellVertices) {
 
 TEST_P(CellTest, NameRoundTrips) { EXPECT_EQ(shape_from_name(name(GetParam())), GetParam()); }
 
-INSTANTIATE_TEST_SUITE_P(All, CellTest, testing::ValuesIn(all_cell_shapes), test_name);
+INSTANTIATE_TEST_SUITE_P(All, CellTest, testing::ValuesIn(all_cell_shapes), rafter::test::shape_name);
 
 TEST(Cell, RegistryHoldsEveryShapeOfPositiveDimension) {
   std::set<Shape> listed(all_cell_shapes.begin(), all_cell_shapes.end());

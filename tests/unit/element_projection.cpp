@@ -7,13 +7,13 @@
 #include <rafter/element/basis.hpp>
 #include <rafter/element/projection.hpp>
 
+#include <tests/support/shape_names.hpp>
+
 using namespace rafter::element;
 
 namespace {
 
 class ProjectionTest : public testing::TestWithParam<Shape> {};
-std::string test_name(const testing::TestParamInfo<Shape>& info) { return std::string(name(info.param)); }
-
 /// Polynomials of the degree are kept; polynomials of the next degree that are orthogonal to them become zero.
 TEST_P(ProjectionTest, KeepsPolynomialsAndTakesTheOrthogonalOnesAway) {
   const Shape shape = GetParam();
@@ -58,6 +58,6 @@ TEST_P(ProjectionTest, KeepsPolynomialsAndTakesTheOrthogonalOnesAway) {
 INSTANTIATE_TEST_SUITE_P(All, ProjectionTest,
                          testing::Values(Shape::interval, Shape::triangle, Shape::quadrilateral, Shape::tetrahedron,
                                          Shape::hexahedron, Shape::prism, Shape::pyramid),
-                         test_name);
+                         rafter::test::shape_name);
 
 } // namespace

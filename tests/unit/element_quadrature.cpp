@@ -11,6 +11,8 @@
 #include <rafter/element/quadrature.hpp>
 #include <rafter/element/symmetric_rules.hpp>
 
+#include <tests/support/shape_names.hpp>
+
 using namespace rafter::element;
 
 namespace {
@@ -18,8 +20,6 @@ namespace {
 constexpr double eps = std::numeric_limits<double>::epsilon();
 
 class QuadratureTest : public testing::TestWithParam<Shape> {};
-std::string test_name(const testing::TestParamInfo<Shape>& info) { return std::string(name(info.param)); }
-
 double factorial(int n) { return std::tgamma(n + 1.); }
 
 /// Returns the integral of s^a over the cell in [0,1]^d, s = (x+1)/2, in closed form.
@@ -123,7 +123,7 @@ TEST_P(QuadratureTest, NeverTakesMorePointsThanTheCollapsedOrTensorRule) {
               make_quadrature_with_points(GetParam(), degree / 2 + 1).num_points());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, QuadratureTest, testing::ValuesIn(all_cell_shapes), test_name);
+INSTANTIATE_TEST_SUITE_P(All, QuadratureTest, testing::ValuesIn(all_cell_shapes), rafter::test::shape_name);
 
 TEST(Quadrature, TensorRulesAreProductsOfTheirLineFirstAxisFastest) {
   for (const Shape shape : {Shape::interval, Shape::quadrilateral, Shape::hexahedron}) {

@@ -12,8 +12,6 @@ using element::QuadratureKind;
 using element::Shape;
 using mesh::MapKind;
 
-double power(double x, int n) { return n == 0 ? 1 : x * power(x, n - 1); }
-
 TensorProgram stored(const std::string& text, Shape shape, int degree, int points, Contraction contraction,
                      int components = 0, QuadratureKind kind = QuadratureKind::gauss) {
   const auto function = test::qfunction(text, shape, MapKind::affine, components);
@@ -28,7 +26,7 @@ TEST(Flops, CollocatedLaplaceIsTwelveNToTheFourth) {
     const double N = degree + 1;
     const auto program =
         stored(test::laplace(), Shape::hexahedron, degree, degree + 1, Contraction::collocated, 0, QuadratureKind::gll);
-    EXPECT_EQ(count_flops(program), 12 * power(N, 4) + 12 * power(N, 3)) << degree;
+    EXPECT_EQ(count_flops(program), 12 * test::power(N, 4) + 12 * test::power(N, 3)) << degree;
     const auto vector =
         stored(test::laplace(), Shape::hexahedron, degree, degree + 1, Contraction::collocated, 3, QuadratureKind::gll);
     EXPECT_EQ(count_flops(vector), 3 * count_flops(program)) << degree;
@@ -42,7 +40,7 @@ TEST(Flops, CollocatedHelmholtzAddsTheMassTerm) {
     const double N = degree + 1;
     const auto program = stored(test::helmholtz(), Shape::hexahedron, degree, degree + 1, Contraction::collocated, 0,
                                 QuadratureKind::gll);
-    EXPECT_EQ(count_flops(program), 12 * power(N, 4) + 14 * power(N, 3)) << degree;
+    EXPECT_EQ(count_flops(program), 12 * test::power(N, 4) + 14 * test::power(N, 3)) << degree;
   }
 }
 
@@ -52,7 +50,7 @@ TEST(Flops, CollocatedLaplaceInTwoDimensions) {
     const double N = degree + 1;
     const auto program = stored(test::laplace(), Shape::quadrilateral, degree, degree + 1, Contraction::collocated, 0,
                                 QuadratureKind::gll);
-    EXPECT_EQ(count_flops(program), 8 * power(N, 3) - 3 * power(N, 2) + 7 * power(N, 2)) << degree;
+    EXPECT_EQ(count_flops(program), 8 * test::power(N, 3) - 3 * test::power(N, 2) + 7 * test::power(N, 2)) << degree;
   }
 }
 
@@ -73,7 +71,7 @@ TEST(Flops, CollocatedGaussAddsTheInterpolationBothWays) {
         (q * n * n + q * q * n + q * q * q) * (2 * n - 1) + (n * q * q + n * n * q + n * n * n) * (2 * q - 1);
     // The rest is as above but for the weights, which are in the transposed interpolation.
     const auto program = stored(test::laplace(), Shape::hexahedron, degree, degree + 2, Contraction::collocated);
-    EXPECT_EQ(count_flops(program), interpolation + 12 * power(q, 4) + 11 * power(q, 3)) << degree;
+    EXPECT_EQ(count_flops(program), interpolation + 12 * test::power(q, 4) + 11 * test::power(q, 3)) << degree;
   }
 }
 

@@ -30,9 +30,7 @@ const std::array equations{
              "(kappa*inner(grad(u), grad(v)) + 0.3*inner(u, v))*dx", bench::published_helmholtz},
 };
 
-double power(double x, int n) { return n == 0 ? 1 : x * power(x, n - 1); }
-
-struct Case {
+struct FactorsCase {
   Equation equation;
   int components, N;
   std::string name() const {
@@ -43,25 +41,25 @@ struct Case {
   }
 };
 
-std::vector<Case> cases() {
-  std::vector<Case> result;
+std::vector<FactorsCase> cases() {
+  std::vector<FactorsCase> result;
   for (const auto& equation : equations)
     for (const int components : {1, 3})
       for (const int degree : {3, 5, 7, 9}) result.push_back({equation, components, degree + 1});
   return result;
 }
 
-std::vector<Choice> choices(const Case& c, MapKind map) {
+std::vector<Choice> choices(const FactorsCase& c, MapKind map) {
   const auto function = test::qfunction(c.components == 1 ? c.equation.scalar : c.equation.vector, Shape::hexahedron,
                                         map, c.components == 1 ? 0 : c.components);
-  return factor_storages(function, static_cast<int>(power(c.N, 3)), {});
+  return factor_storages(function, static_cast<int>(test::power(c.N, 3)), {});
 }
 const Choice& find(const std::vector<Choice>& all, const FactorStorage& factors) {
   const auto found = std::ranges::find(all, factors, &Choice::factors);
   if (found == all.end()) throw std::logic_error(name(factors) + " is not among the choices");
   return *found;
 }
-double flops(const Case& c, const Choice& choice) {
+double flops(const FactorsCase& c, const Choice& choice) {
   return count_flops(
       test::tensor_program(choice.on_grid, c.N - 1, c.N, Contraction::collocated, c.components, QuadratureKind::gll));
 }
@@ -118,7 +116,7 @@ TEST(PublishedRecipes, MergedScalarFactors) {
   // Coefficients that vary from point to point need two numbers per point, as many as the coefficients themselves.
   const std::array texts{test::variable_helmholtz(),
                          std::string("((1 + x[0]*x[0])*inner(grad(u), grad(v)) + exp(x[0])*kappa*inner(u, v))*dx")};
-  for (Case c : cases()) {
+  for (FactorsCase c : cases()) {
     if (c.equation.published.factors != 7) continue;
     c.equation.scalar = texts[0].c_str();
     c.equation.vector = texts[1].c_str();

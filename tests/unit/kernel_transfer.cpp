@@ -184,19 +184,13 @@ struct Malformed {
   std::function<void(TensorProgram&)> spoil;
 };
 
-std::size_t first(const TensorProgram& program, StepKind kind) {
-  std::size_t i = 0;
-  while (program.steps.at(i).kind != kind) ++i;
-  return i;
-}
-
 TEST(Transfer, MalformedProgramsAreRefused) {
   auto input = transfer(Shape::triangle, 2, 2, true);
   input.direction = TransferDirection::restriction;
   input.masks = {.coarse = 2, .children = std::vector<int>(4, 1)};
   const std::vector<Malformed> cases{
       {"is read before it is written",
-       [](auto& p) { p.steps.erase(p.steps.begin() + static_cast<std::ptrdiff_t>(first(p, StepKind::gather))); }},
+       [](auto& p) { p.steps.erase(p.steps.begin() + static_cast<std::ptrdiff_t>(test::first(p, StepKind::gather))); }},
       {"two fields are gathered into one place", [](auto& p) { p.inputs[1].places = p.inputs[0].places; }},
       {"an entity has places for some of its dofs alone",
        [](auto& p) { // the second vertex takes the place of an edge, of which one dof is left out
@@ -207,7 +201,7 @@ TEST(Transfer, MalformedProgramsAreRefused) {
       {"two dofs have one place", [](auto& p) { p.inputs[0].places[0] = p.inputs[0].places[1]; }},
       {"a dof leaves", [](auto& p) { p.inputs[0].places[0] = 100; }},
       {"one place per dof", [](auto& p) { p.inputs[0].places.pop_back(); }},
-      {"unknown mask", [](auto& p) { p.steps[first(p, StepKind::mask)].field = 5; }},
+      {"unknown mask", [](auto& p) { p.steps[test::first(p, StepKind::mask)].field = 5; }},
       {"a mask of an unknown field", [](auto& p) { p.masks[0].field = 4; }},
       {"a mask has other components", [](auto& p) { p.masks[0].components = 3; }},
   };

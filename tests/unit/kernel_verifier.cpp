@@ -27,25 +27,19 @@ std::string complaint(const TensorProgram& program) {
   return "";
 }
 
-std::size_t first(const TensorProgram& program, StepKind kind) {
-  for (std::size_t i = 0; i < program.steps.size(); ++i)
-    if (program.steps[i].kind == kind) return i;
-  throw std::logic_error("no such step");
-}
-
-struct Case {
+struct VerifierCase {
   const char* name;
   const char* message;
   std::function<void(TensorProgram&)> spoil;
 };
 
 void erase(TensorProgram& p, StepKind kind) {
-  p.steps.erase(p.steps.begin() + static_cast<std::ptrdiff_t>(first(p, kind)));
+  p.steps.erase(p.steps.begin() + static_cast<std::ptrdiff_t>(test::first(p, kind)));
 }
-Step& step(TensorProgram& p, StepKind kind) { return p.steps[first(p, kind)]; }
+Step& step(TensorProgram& p, StepKind kind) { return p.steps[test::first(p, kind)]; }
 
-const std::vector<Case>& cases() {
-  static const std::vector<Case> list{
+const std::vector<VerifierCase>& verifier_cases() {
+  static const std::vector<VerifierCase> list{
       {"gather_left_out", "is read before it is written", [](auto& p) { erase(p, StepKind::gather); }},
       {"nodes_left_out", "is read before it is written", [](auto& p) { erase(p, StepKind::load_nodes); }},
       {"evaluation_left_out", "is read before it is written", [](auto& p) { erase(p, StepKind::evaluate); }},
@@ -100,14 +94,14 @@ class Spoilt : public ::testing::TestWithParam<std::size_t> {};
 TEST_P(Spoilt, ProgramIsRefusedWithTheReason) {
   auto program = good_program();
   ASSERT_EQ(complaint(program), "");
-  const auto& spoilt = cases()[GetParam()];
+  const auto& spoilt = verifier_cases()[GetParam()];
   spoilt.spoil(program);
   const std::string found = complaint(program);
   EXPECT_NE(found.find(spoilt.message), std::string::npos) << "found: '" << found << "'";
 }
 
-INSTANTIATE_TEST_SUITE_P(one_by_one, Spoilt, ::testing::Range(std::size_t{0}, cases().size()),
-                         [](const auto& spoilt) { return std::string(cases()[spoilt.param].name); });
+INSTANTIATE_TEST_SUITE_P(one_by_one, Spoilt, ::testing::Range(std::size_t{0}, verifier_cases().size()),
+                         [](const auto& spoilt) { return std::string(verifier_cases()[spoilt.param].name); });
 
 TEST(Merged, FunctionsThatAreNotLinearInTheTrialFunctionAreAFault) {
   auto function = test::qfunction(test::mass(), Shape::triangle, MapKind::affine);

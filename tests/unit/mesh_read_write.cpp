@@ -12,13 +12,11 @@
 #include <rafter/mesh/describe.hpp>
 #include <rafter/mesh/mesh.hpp>
 
-#include <tests/support/source_directory.hpp>
+#include <tests/support/sample_meshes.hpp>
 
 namespace {
 
 using namespace rafter;
-
-std::string sample(const std::string& name) { return test::source_directory() + "/tests/data/meshes/" + name; }
 
 /// Each test has a folder of its own.
 class WriteMesh : public testing::Test {
@@ -90,7 +88,7 @@ TEST_F(WriteGmsh, RoundTripKeepsSamples) {
        {"mixed-four-shapes.msh", "plate-with-hole-tet-order3.msh", "annulus-hex-order2.msh", "compass.msh",
         "toroid-hex.mesh", "shear-prism-order3.msh", "shear-pyramid-order4.msh", "shear-star-mixed-h1-order4.mesh"}) {
     SCOPED_TRACE(file);
-    expect_round_trips(mesh::read_mesh(sample(file)));
+    expect_round_trips(mesh::read_mesh(test::sample_path(file)));
   }
 }
 
@@ -161,7 +159,7 @@ TEST_F(WriteMesh, MfemRoundTripKeepsSamples) {
   for (const auto* file :
        {"mixed-four-shapes.msh", "beam-hex.mesh", "fichera-mixed.mesh", "star-mixed.mesh", "tinyzoo-3d.mesh"}) {
     SCOPED_TRACE(file);
-    const auto mesh = mesh::read_mesh(sample(file));
+    const auto mesh = mesh::read_mesh(test::sample_path(file));
     mesh::write_mesh(mesh, path("copy.mesh"));
     expect_equal(mesh, mesh::read_mesh(path("copy.mesh")), false);
   }
@@ -171,7 +169,7 @@ TEST_F(WriteMesh, MfemRoundTripKeepsSamples) {
 }
 
 TEST_F(WriteMesh, RefusesWhatTheFormatCannotHoldAndWritesNothing) {
-  const auto curved = mesh::read_mesh(sample("toroid-hex.mesh"));
+  const auto curved = mesh::read_mesh(test::sample_path("toroid-hex.mesh"));
   EXPECT_THROW(mesh::write_mesh(curved, path("a.mesh")), base::InputError);
   EXPECT_THROW(mesh::write_mesh(curved, path("a.stl")), base::InputError);
   EXPECT_THROW(mesh::write_mesh(mesh::Mesh{}, path("a.msh")), base::InputError);
@@ -179,14 +177,14 @@ TEST_F(WriteMesh, RefusesWhatTheFormatCannotHoldAndWritesNothing) {
   const auto degree_5 = mesh::make_box({.cells = {1, 1}, .size = {1, 1}, .shape = "triangle", .degree = 5});
   EXPECT_THROW(mesh::write_mesh(degree_5, path("a.msh")), base::InputError);
   EXPECT_THROW(mesh::write_mesh(degree_5, path("a.msh"), {.name = "msh22"}), base::InputError);
-  const auto straight = mesh::read_mesh(sample("star.mesh"));
+  const auto straight = mesh::read_mesh(test::sample_path("star.mesh"));
   EXPECT_THROW(mesh::write_mesh(straight, path("a.mesh"), {.is_binary = true}), base::InputError);
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
 TEST_F(WriteMesh, ReplacesAFileAndLeavesNothingBeside) {
   std::ofstream(path("a.msh")) << "old";
-  mesh::write_mesh(mesh::read_mesh(sample("star.mesh")), path("a.msh"));
+  mesh::write_mesh(mesh::read_mesh(test::sample_path("star.mesh")), path("a.msh"));
   EXPECT_EQ(mesh::read_mesh(path("a.msh")).num_cells(), 20);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
 }

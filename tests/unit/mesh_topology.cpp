@@ -9,15 +9,11 @@
 #include <rafter/element/orientation.hpp>
 #include <rafter/mesh/mesh.hpp>
 
-#include <tests/support/source_directory.hpp>
+#include <tests/support/sample_meshes.hpp>
 
 namespace {
 
 using namespace rafter;
-
-mesh::Mesh sample(const std::string& name) {
-  return mesh::read_mesh(test::source_directory() + "/tests/data/meshes/" + name);
-}
 
 const char* const samples[] = {"beam-hex.mesh", "fichera-mixed.mesh", "mixed-four-shapes.msh",
                                "escher.mesh",   "star-mixed.mesh",    "toroid-hex.mesh"};
@@ -57,7 +53,7 @@ void expect_numbers_of_vertex_sets(const mesh::Mesh& mesh, int dim) {
 TEST(Topology, EntityNumbersStandForVertexSets) {
   for (const auto* name : samples) {
     SCOPED_TRACE(name);
-    const auto mesh = sample(name);
+    const auto mesh = test::sample_mesh(name);
     for (int dim = 1; dim < mesh.tdim; ++dim) expect_numbers_of_vertex_sets(mesh, dim);
   }
 }
@@ -86,7 +82,7 @@ TEST(Topology, ManyEntitiesMayMeetInAVertex) {
 TEST(Topology, CellsAgreeOnTheCanonicalFrameOfWhatTheyShare) {
   for (const auto* name : samples) {
     SCOPED_TRACE(name);
-    const auto mesh = sample(name);
+    const auto mesh = test::sample_mesh(name);
     const auto& topology = mesh.topology();
     for (int dim = 1; dim < mesh.tdim; ++dim) {
       std::map<std::int32_t, std::vector<std::int32_t>> frames;
@@ -112,7 +108,7 @@ TEST(Topology, ExteriorFacetsCloseTheSurface) {
   // Every edge of the surface of a body belongs to an even number of its facets (two, except where parts touch).
   for (const auto* name :
        {"beam-hex.mesh", "fichera-mixed.mesh", "mixed-four-shapes.msh", "escher.mesh", "nested_cubes.msh"}) {
-    const auto mesh = sample(name);
+    const auto mesh = test::sample_mesh(name);
     std::map<std::set<std::int32_t>, int> edges;
     for (const auto& ref : mesh.topology().exterior_facets) {
       const auto& group = mesh.groups[static_cast<std::size_t>(ref.group)];
@@ -167,7 +163,7 @@ TEST(Topology, InOneDimensionFacetsAreVertices) {
 }
 
 TEST(Topology, CopiesShareIt) {
-  const auto mesh = sample("beam-hex.mesh");
+  const auto mesh = test::sample_mesh("beam-hex.mesh");
   const auto& topology = mesh.topology();
   const auto copy = mesh;
   EXPECT_EQ(&copy.topology(), &topology);

@@ -9,15 +9,11 @@
 #include <rafter/mesh/mesh.hpp>
 #include <rafter/mesh/readers.hpp>
 
-#include <tests/support/source_directory.hpp>
+#include <tests/support/sample_meshes.hpp>
 
 namespace {
 
 using namespace rafter;
-
-mesh::Mesh sample(const std::string& name) {
-  return mesh::read_mesh(test::source_directory() + "/tests/data/meshes/" + name);
-}
 
 /// Returns a mesh of linear cells of one shape whose points are its vertices.
 mesh::Mesh make_mesh(int dim, std::vector<double> points, element::Shape shape, std::vector<std::int32_t> vertices) {
@@ -186,7 +182,7 @@ TEST(Validity, AcceptsCracksAndReentrantCorners) {
   EXPECT_TRUE(mesh::check_validity(make_mesh(2, points, element::Shape::quadrilateral, {0, 1, 2, 3, 4, 5, 6, 7}))
                   .problems.empty());
   for (const auto* name : {"l-shape.mesh", "fichera-mixed.mesh", "escher.mesh"})
-    EXPECT_TRUE(mesh::check_validity(sample(name)).problems.empty());
+    EXPECT_TRUE(mesh::check_validity(test::sample_mesh(name)).problems.empty());
 }
 
 TEST(Validity, RefusesWhatIsNotFinite) {

@@ -30,7 +30,7 @@ TEST(LimitsOfMatrices, ArePlacesOf32BitsAndColumnsOf16) {
 TEST(LimitsOfMatrices, SizesBoundThoseOfTheMatrix) {
   for (const auto& mesh : {box("mixed"), periodic_box("triangle", 3, std::array{0, 1})}) {
     const Problem problem(mesh, 2, 2);
-    const auto options = planned({.shared_device = std::make_shared<InterpreterDevice>()});
+    const auto options = interpreted();
     const auto lowered = form::lower(problem.form("inner(grad(u), grad(v))*dx"));
     const auto built = op::build_matrix(lowered, problem.system(), op::kernel_options(options, options.shared_device));
     const auto sizes =

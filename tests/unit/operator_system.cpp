@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(plans, SystemVectorOf, ::testing::Values("vector_width=
 
 TEST(SystemVector, FormsLeaveNothingInPadding) {
   const auto problem = three_fields();
-  const auto options = planned({.shared_device = std::make_shared<InterpreterDevice>()});
+  const auto options = interpreted();
   const op::LinearForm L(problem.form("(x[0]*v_a + v_b[1] + v_c)*dx"), problem.system(), options);
   Vector b(options.shared_device, static_cast<std::size_t>(problem.system().size()));
   fill_random(b, 4);
@@ -78,8 +78,7 @@ TEST(SystemVector, FormsLeaveNothingInPadding) {
 
 TEST(SystemVector, SumsCountUnknownsAlone) {
   const auto problem = three_fields();
-  const op::Operator A(problem.form(coupled), problem.system(),
-                       planned({.shared_device = std::make_shared<InterpreterDevice>()}));
+  const op::Operator A(problem.form(coupled), problem.system(), interpreted());
   Vector ones = A.make_vector(), random = random_vector(A, 5);
   std::ranges::fill(ones.host_overwrite(), 1.0);
   const solvers::VectorOps ops(A);

@@ -21,7 +21,7 @@ mesh::Generations stretched_box(const std::string& shape, int cells, double leng
   return refined(mesh::make_box({.cells = std::vector<int>(dim, cells), .size = size, .shape = shape}), 0);
 }
 
-int iterations(const std::string& shape, int cells, double length, MultigridOptions options) {
+int iterations(const std::string& shape, int cells, double length, LevelledOptions options) {
   options.coarsening = low_order();
   const LevelledProblem problem(stretched_box(shape, cells, length), options);
   return problem.iterations({.coarse = solvers::CoarseSolver::amg});
@@ -46,7 +46,7 @@ TEST(low_order_refined, serves_simplices_and_prisms_that_are_not_stretched) {
 
 TEST(low_order_refined, serves_elasticity_on_stretched_cells) {
   for (const int degree : {2, 4}) {
-    MultigridOptions options{.form = "inner(div(u)*Identity(3) + 2*sym(grad(u)), sym(grad(v)))*dx", .degree = degree};
+    LevelledOptions options{.form = "inner(div(u)*Identity(3) + 2*sym(grad(u)), sym(grad(v)))*dx", .degree = degree};
     options.components = 3;
     EXPECT_LE(iterations("hexahedron", 3, 100, options), 16) << degree;
   }

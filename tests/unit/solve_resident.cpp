@@ -28,7 +28,7 @@ protected:
 };
 
 LevelledProblem problem_on(const std::shared_ptr<device::Device>& device, const std::string& steps, int refinements,
-                           MultigridOptions options, int cells = 2) {
+                           LevelledOptions options, int cells = 2) {
   options.device = device;
   options.coarsening = {.steps = op::parse_coarsening_steps(steps), .enough_unknowns = 1};
   return {refined(box("hexahedron", cells), refinements), options, [device](const op::TransferSpecification& of) {
@@ -67,7 +67,7 @@ TEST_F(ResidentSolves, PreconditionersWaitForNothing) {
 }
 
 TEST_F(ResidentSolves, SingularAndAggregatedLevelsWaitForNothing) {
-  MultigridOptions options{.degree = 2};
+  LevelledOptions options{.degree = 2};
   options.has_dirichlet = false;
   const auto problem = problem_on(CountedOpenCl::device(), "p", 1, options);
   const std::vector<solvers::NullSpaceCondition> conditions{

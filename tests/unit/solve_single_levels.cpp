@@ -19,7 +19,7 @@ op::Coarsening all_the_way(const std::string& steps = "p,h") {
   return {.steps = op::parse_coarsening_steps(steps), .enough_unknowns = 1};
 }
 
-MultigridOptions in_single(MultigridOptions options) {
+LevelledOptions in_single(LevelledOptions options) {
   options.precision = single;
   return options;
 }
@@ -54,7 +54,7 @@ mesh::Generations meshes_of(const std::string& shape, bool is_curved = false) {
   return refined(is_curved ? curved_box(shape, 2) : box(shape), times);
 }
 
-void expect_as_in_double(const mesh::Generations& meshes, const MultigridOptions& options,
+void expect_as_in_double(const mesh::Generations& meshes, const LevelledOptions& options,
                          const solvers::MultigridParameters& parameters = {}) {
   const LevelledProblem in_double(meshes, options), in_floats(meshes, in_single(options));
   EXPECT_NEAR(in_floats.iterations(parameters), in_double.iterations(parameters), 1);
@@ -85,7 +85,7 @@ TEST(single_levels, without_a_coarser_one_stay_in_double) {
 
 TEST(single_levels, are_none_where_a_plan_asks_for_floats_in_the_operator_alone) {
   const auto meshes = meshes_of("quadrilateral");
-  MultigridOptions options{.degree = 3, .coarsening = all_the_way()};
+  LevelledOptions options{.degree = 3, .coarsening = all_the_way()};
   const LevelledProblem in_double(meshes, options);
   options.plan = "vector_width=8 storage=float compute=float accumulate=float";
   const LevelledProblem planned(meshes, options, op::TransferFactory());
@@ -121,10 +121,10 @@ TEST(single_levels, make_cycles_that_are_symmetric_and_positive) {
 }
 
 TEST(single_levels, make_the_cycles_of_levels_in_double_up_to_rounding) {
-  const MultigridOptions options{.degree = 3,
-                                 .components = 2,
-                                 .coarsening = all_the_way(),
-                                 .cells_per_batch = 16}; // unknowns are numbered in the order of batches
+  const LevelledOptions options{.degree = 3,
+                                .components = 2,
+                                .coarsening = all_the_way(),
+                                .cells_per_batch = 16}; // unknowns are numbered in the order of batches
   const auto meshes = meshes_of("quadrilateral");
   const LevelledProblem in_double(meshes, options), in_floats(meshes, in_single(options));
   for (const bool has_full_start : {false, true}) {
@@ -177,7 +177,7 @@ TEST(single_levels, need_as_many_iterations_above_a_low_order_refined_one) {
   for (const std::string shape : {"quadrilateral", "prism"})
     for (const auto coarse : {solvers::CoarseSolver::direct, solvers::CoarseSolver::amg}) {
       SCOPED_TRACE(shape + " " + std::string(solvers::name(coarse)));
-      const MultigridOptions options{.degree = 4, .coarsening = all_the_way("lor")};
+      const LevelledOptions options{.degree = 4, .coarsening = all_the_way("lor")};
       expect_as_in_double(refined(box(shape), 1), options, {.coarse = coarse});
       EXPECT_FALSE(LevelledProblem(refined(box(shape), 1), in_single(options)).levels().front().A->is_single());
     }
@@ -239,7 +239,7 @@ TEST(single_levels, of_a_residual_of_zero_or_without_a_value_give_the_same) {
 
 TEST(single_levels, need_as_many_iterations_for_loads_and_coefficients_of_any_size) {
   const auto meshes = meshes_of("quadrilateral");
-  const MultigridOptions options{.degree = 3, .coarsening = all_the_way()};
+  const LevelledOptions options{.degree = 3, .coarsening = all_the_way()};
   const LevelledProblem problem(meshes, in_single(options));
   const int expected = problem.iterations();
   for (const double load : {1e-30, 1e30}) EXPECT_EQ(problem.iterations({}, load), expected) << load;
@@ -257,9 +257,9 @@ TEST(single_levels, serve_singular_operators) {
 }
 
 TEST(single_levels, serve_operators_that_are_not_symmetric) {
-  MultigridOptions options{.form = "(inner(grad(u), grad(v)) + 3*u.dx(0)*v)*dx", .degree = 3};
+  LevelledOptions options{.form = "(inner(grad(u), grad(v)) + 3*u.dx(0)*v)*dx", .degree = 3};
   options.coarsening = all_the_way();
-  const auto iterations = [&](const MultigridOptions& of) {
+  const auto iterations = [&](const LevelledOptions& of) {
     const LevelledProblem problem(meshes_of("quadrilateral"), of);
     auto solver = problem.solver();
     solver.method = "gmres";

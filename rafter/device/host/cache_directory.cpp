@@ -44,7 +44,7 @@ base::Temporary& private_temporary() {
 
 /// The path $XDG_CACHE_HOME/rafter or ~/.cache/rafter; "" without both variables. Relative values are ignored, as the
 /// XDG specification asks.
-fs::path default_path() {
+fs::path default_cache_path() {
   const auto absolute = [](const char* name) {
     const char* value = std::getenv(name);
     return fs::path(value != nullptr && *value == '/' ? value : "");
@@ -83,7 +83,7 @@ std::string objection(const fs::path& path) {
 
 } // namespace
 
-CacheDirectory::CacheDirectory() : CacheDirectory(default_path()) {}
+CacheDirectory::CacheDirectory() : CacheDirectory(default_cache_path()) {}
 
 CacheDirectory::CacheDirectory(const fs::path& wanted) {
   if (wanted.empty()) {

@@ -17,7 +17,7 @@ constexpr const char* advice =
     "install one ('apt install gcc' on Debian and Ubuntu, 'dnf install gcc' on Fedora) or add the folder of yours to "
     "PATH";
 
-std::string default_path() {
+std::string default_compiler() {
   for (const char* name : {"gcc", "clang", "cc"})
     if (const std::string path = find_program(name); !path.empty()) return path;
   throw base::EnvironmentError(std::string("kernels need a C compiler, and neither gcc nor clang is in PATH: ") +
@@ -25,7 +25,7 @@ std::string default_path() {
 }
 
 std::string path_of(const std::string& name) {
-  if (name.empty()) return default_path();
+  if (name.empty()) return default_compiler();
   const std::string path = find_program(name);
   if (path.empty())
     throw base::EnvironmentError("the C compiler '" + name + "' cannot be found or executed: " + advice);
