@@ -7,7 +7,7 @@
 reference_loop=0.034
 compilation_seconds=3.2
 file_seconds=0.4
-package_seconds=0.5 # to unpack and set up one of Debian
+package_seconds=0.25 # to unpack and set up one of Debian
 megabytes_per_second=8
 tests_seconds=2400 # of all that are not exhaustive, kernels cold
 
@@ -72,7 +72,7 @@ progress() {
     if [[ $line =~ ^" "*Start" "+[0-9]+:" " ]]; then continue; fi
     if [[ $line =~ ^\[([0-9]+)/([0-9]+)\]" "(.*) ]] || [[ $line =~ ^" "*([0-9]+)/([0-9]+)" "Test" "+"#"[0-9]+:" "([^ ]+)" ".*("   Passed "|"***Skipped") ]]; then
       finished=${BASH_REMATCH[1]} total=${BASH_REMATCH[2]} what=${BASH_REMATCH[3]}
-      text="$finished of $total, $(as_clock $((SECONDS - begin)))$(time_left "$finished" "$total" $((SECONDS - begin)) "$forecast")"
+      text="$finished of $total steps, $(as_clock $((SECONDS - begin)))$(time_left "$finished" "$total" $((SECONDS - begin)) "$forecast")"
       if [ -t 1 ]; then
         what="$text  $what"
         printf '\r\033[K%s' "${what:0:79}"

@@ -126,7 +126,7 @@ class ScriptTest(unittest.TestCase):
         self.assertLess(len(lines), 10)
         self.out_of_date(*(f"x{i}.cpp.o" for i in range(500)))
         lines, _ = self.run_script("build")
-        self.assertRegex("\n".join(lines), r"(?m)^rafter.sh: 250 of 500, 0:0\d, about \d+:\d\d to go$")
+        self.assertRegex("\n".join(lines), r"(?m)^rafter.sh: 250 of 500 steps, 0:0\d, about \d+:\d\d to go$")
 
     def test_hypre_is_looked_for_until_it_is_there(self):
         self.has(name for name in self.packages if name != "libhypre-dev")
@@ -163,7 +163,7 @@ class ScriptTest(unittest.TestCase):
         self.assertIn("runs the tests that '-R unit' selects", lines[0])
         self.assertRegex(self.done, "ctest .*-LE exhaustive -R unit\n$")
         self.assertEqual([line for line in lines if "Passed" in line or "Start" in line], [])
-        self.assertRegex("\n".join(lines), r"(?m)^rafter.sh: 2 of 3, 0:00")
+        self.assertRegex("\n".join(lines), r"(?m)^rafter.sh: 2 of 3 steps, 0:00")
         self.assertEqual(lines[-1], "100% tests passed")
         self.assertRegex(self.run_script("test")[0][0], r"^rafter.sh: runs the tests; about \d+ minutes")
 
