@@ -156,10 +156,11 @@ work_of() {
     return
   fi
   ninja -C "$build" build.ninja >/dev/null 2>&1 || true # it may be out of date itself
+  ln -sf build.ninja "$build/plan.ninja" # under its own name ninja would say no more than that CMake looks for new files
   while IFS= read -r object; do
     compilations=$((compilations + 1))
     if [ -f "$build/$object" ]; then unities+=("$build/$object"); else files=$((files + 1)); fi
-  done < <(ninja -C "$build" -n "$@" | sed -n 's/.*Building CXX object \(.*\)\.o$/\1/p')
+  done < <(ninja -C "$build" -f plan.ninja -n "$@" | sed -n 's/.*Building CXX object \(.*\)\.o$/\1/p')
   # A file that CMake makes of several includes them.
   ((${#unities[@]} == 0)) || files=$((files + $(cat "${unities[@]}" | grep -c '^#include')))
   echo "$compilations $files"
@@ -174,7 +175,7 @@ seconds_of() {
 processors() { if ((jobs == 1)); then echo "1 processor"; else echo "$jobs processors"; fi; }
 
 # announce WHAT SECONDS GROUPS TESTS TARGETS...: the first line, what will be done and about how long that takes; WHAT comes last and takes
-# SECONDS on one processor of the machine of reference.
+# SECONDS on one processor of the machine of reference, or nobody knows how long where that is empty.
 announce() {
   local what=$1 last=$2 groups=$3 tests=$4 packages megabytes compilations files seconds text=''
   shift 4
@@ -188,9 +189,14 @@ announce() {
   text+=$what
   measure_slowness
   seconds=$(awk -v packages="$packages" -v mb="$megabytes" -v each="$package_seconds" -v rate="$megabytes_per_second" -v slow="$slow" \
-    -v compile="$(seconds_of "$compilations" "$files")" -v last="$last" -v jobs="$jobs" \
+    -v compile="$(seconds_of "$compilations" "$files")" -v last="${last:-0}" -v jobs="$jobs" \
     'BEGIN { printf "%d", packages * each * slow + (packages > 0) * mb / rate + compile + last * slow / jobs }')
-  say "${text%, }; about $(in_words "$seconds")"
+  if [ -n "$last" ]; then
+    text="${text%, }; about $(in_words "$seconds")"
+  elif ((packages + files > 0)); then
+    text+="; about $(in_words "$seconds") before that"
+  fi
+  say "$text"
 }
 
 # compile TESTS TARGETS...: says nothing when everything is up to date.
@@ -232,9 +238,9 @@ demo() {
   stage solving "$build/rafter" solve "$root/examples/beam.toml" --json beam.json
 }
 
-# Of the tests of the last time, which ctest keeps; of a first time, what they took elsewhere.
+# Of the machine of reference: what the tests took here the last time, which ctest keeps, or elsewhere where only some have run.
 seconds_of_tests() {
-  awk -v first="$tests_seconds" '/^---/ { exit } $2 > 0 { sum += $3 } END { printf "%d", sum > 0.3 * first ? sum : first }' \
+  awk -v first="$tests_seconds" -v slow="$slow" '/^---/ { exit } $2 > 0 { sum += $3 / slow } END { print int((sum > 0.3 * first) ? sum : first) }' \
     "$build/Testing/Temporary/CTestCostData.txt" 2>/dev/null || echo "$tests_seconds"
 }
 
@@ -247,13 +253,14 @@ run_tests() {
   fi
   [ $# -eq 0 ] || what="runs the tests that '$*' selects"
   # At least two tests at a time: many wait for a compiler or a disk.
-  local seconds=0 at_a_time=$((jobs > 2 ? jobs : 2))
+  local seconds='' at_a_time=$((jobs > 2 ? jobs : 2))
+  measure_slowness
   [ "$what" != "runs the tests" ] || seconds=$(seconds_of_tests)
   announce "$what" "$seconds" "build opencl test" ON
   build_for ON "build opencl test"
   # The packages of the tests bring an OpenCL device and hypre, so that tests of them fail where there are none.
   export RAFTER_NEEDS_OPENCL=${RAFTER_NEEDS_OPENCL:-1} RAFTER_NEEDS_HYPRE=${RAFTER_NEEDS_HYPRE:-1}
-  stage "testing" run_ctest "$at_a_time" "$(awk -v s="$seconds" -v slow="$slow" -v n=$at_a_time 'BEGIN { printf "%d", s * slow / n }')" \
+  stage testing run_ctest "$at_a_time" "$(awk -v s="${seconds:-0}" -v slow="$slow" -v n=$at_a_time 'BEGIN { printf "%d", s * slow / n }')" \
     "${selection[@]}" "$@"
 }
 
@@ -283,7 +290,7 @@ test) run_tests "$@" ;;
 build) build_command '' 0 ;;
 setup) setup "$@" ;;
 bench)
-  build_command 'runs the benchmark' 0
+  build_command 'runs the benchmark' ''
   exec "$build/rafter" bench "$@"
   ;;
 help | --help | -h) usage ;;
