@@ -6,6 +6,7 @@ usage: script_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
 """
 import os
 import pathlib
+import pty
 import re
 import shutil
 import subprocess
@@ -76,10 +77,13 @@ class ScriptTest(unittest.TestCase):
     def out_of_date(self, *objects):
         (self.machine / "objects").write_text("".join(name + "\n" for name in objects))
 
+    def environment(self, **variables):
+        return {**os.environ, "PATH": f"{self.machine / 'bin'}:{os.environ['PATH']}", "MACHINE": str(self.machine), "RAFTER_JOBS": "2",
+                "RAFTER_PROGRESS_SECONDS": "0", **variables}
+
     def run_script(self, *arguments, code=0, **variables):
         (self.machine / "done").write_text("")
-        environment = {**os.environ, "PATH": f"{self.machine / 'bin'}:{os.environ['PATH']}", "MACHINE": str(self.machine), "RAFTER_JOBS": "2",
-                       "RAFTER_PROGRESS_SECONDS": "0", **variables}
+        environment = self.environment(**variables)
         result = subprocess.run(["bash", str(self.root / "rafter.sh"), *arguments], cwd=self.root, env=environment, stdin=subprocess.DEVNULL,
                                 capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(result.returncode, code, result.stdout + result.stderr)
@@ -128,6 +132,17 @@ class ScriptTest(unittest.TestCase):
         self.out_of_date(*(f"x{i}.cpp.o" for i in range(500)))
         lines, _ = self.run_script("build")
         self.assertRegex("\n".join(lines), r"(?m)^rafter.sh: 250 of 500 steps, 0:0\d, about \d+:\d\d to go$")
+
+    def test_progress_stays_on_one_line_of_a_terminal(self):
+        self.run_script("build")
+        self.out_of_date("x.cpp.o", "y.cpp.o")
+        mine, its = pty.openpty()
+        with os.fdopen(mine, "rb", buffering=0) as terminal:
+            with os.fdopen(its, "wb") as output:
+                subprocess.run(["bash", str(self.root / "rafter.sh"), "build"], env=self.environment(), stdin=subprocess.DEVNULL, stdout=output,
+                               stderr=subprocess.STDOUT, timeout=60, check=True)
+                shown = terminal.read(10000).decode()
+        self.assertRegex(shown, r"\r\x1b\[K1 of 2 steps, 0:0\d.*x\.cpp\.o\r\x1b\[K2 of 2 steps, .*y\.cpp\.o\r\n$")
 
     def test_hypre_is_looked_for_until_it_is_there(self):
         self.has(name for name in self.packages if name != "libhypre-dev")
