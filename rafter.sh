@@ -14,6 +14,8 @@ default_jobs() {
   echo $((memory < 1 ? 1 : memory < processors ? memory : processors))
 }
 jobs=${RAFTER_JOBS:-$(default_jobs)}
+# shellcheck source=scripts/progress.sh
+. "$root/scripts/progress.sh"
 
 usage() {
   cat <<'TEXT'
@@ -22,7 +24,7 @@ usage: ./rafter.sh COMMAND [ARGUMENTS]
   demo                 install what is missing, build, solve the two-material beam; writes beam.vtkhdf and beam.json here
   test [--all] [ARGS]  install what is missing, build everything, run the tests; --all adds the exhaustive ones; ARGS go to ctest
   build                install what is missing and build the command, build/rafter
-  setup                install what is missing for all of these, nothing more
+  setup [GROUP...]     install the packages that are missing of these groups, or of all: build, opencl (a device that is the processor), test
   bench [ARGS]         build and run `rafter bench ARGS`
   help                 this text (also --help)
 
@@ -39,16 +41,33 @@ fail() {
 
 # The packages of the named groups of scripts/packages.txt.
 packages_of() {
-  awk -v groups=" $* " '/^\[/ { group = substr($0, 2, length($0) - 2); next }
+  awk -v groups=" $* " '/^\[/ { group = substr($1, 2, length($1) - 2); next }
                         /^[^#]/ && index(groups, " " group " ") { print $1 }' "$root/scripts/packages.txt"
 }
 
+all_groups() { sed -n 's/^\[\([a-z]*\)\].*/\1/p' "$root/scripts/packages.txt" | xargs; }
+
 missing_packages() {
   local wanted installed
+  command -v dpkg-query >/dev/null || return 0
   wanted=$(packages_of "$@")
   # shellcheck disable=SC2086 # one argument per package
   installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' $wanted 2>/dev/null | awk '$2 == "installed" { print $1 }') || true
   comm -23 <(sort -u <<<"$wanted") <(sort -u <<<"$installed")
+}
+
+# missing_of GROUP...: "packages megabytes" that have to be fetched, with all that they need, if each package has the same share of its
+# group's, which scripts/packages.txt tells: apt knows better, but not before its lists are there.
+missing_of() {
+  local group total=0 packages=0 missing wanted all here
+  for group in "$@"; do
+    missing=$(missing_packages "$group" | wc -w)
+    wanted=$(packages_of "$group" | wc -w)
+    read -r all here < <(sed -n "s/^\\[$group\\] \\([0-9]*\\) packages, \\([0-9]*\\) MB.*/\\1 \\2/p" "$root/scripts/packages.txt")
+    packages=$((packages + all * missing / wanted))
+    total=$((total + here * missing / wanted))
+  done
+  echo "$packages $total"
 }
 
 # How to become root: nothing to add for root itself, sudo where it can work without hanging on a question nobody sees.
@@ -73,13 +92,22 @@ install_missing() {
   local by_hand="install them yourself: apt-get install $missing"
   [ "${RAFTER_INSTALL:-1}" != 0 ] || fail "packages are missing and RAFTER_INSTALL=0; $by_hand"
   [ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null || fail "packages are missing, and this is neither root nor is there sudo; $by_hand"
-  echo "rafter.sh: installing $missing"
-  local log
+  stage "installing" fetch_and_install "$missing" "$by_hand"
+}
+
+# fetch_and_install PACKAGES BY_HAND
+fetch_and_install() {
+  local missing=$1 by_hand=$2 log planned number
   log=$(mktemp)
-  # shellcheck disable=SC2086 # one argument per package
   # An update may fail for an archive that nothing here comes from.
-  if ! { as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update || true
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o Dpkg::Use-Pty=0 install --no-install-recommends $missing; } >"$log" 2>&1; then
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update >"$log" 2>&1 || true
+  # shellcheck disable=SC2086 # one argument per package
+  planned=$(apt-get -y --print-uris install --no-install-recommends $missing 2>/dev/null) || true
+  number=$(grep -c "^'" <<<"$planned") || true
+  say "installing $missing: with what they need $number packages, $(sed -n 's/^Need to get \(.*\) of archives.*/\1/p' <<<"$planned") to download"
+  # shellcheck disable=SC2086
+  if ! as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 install --no-install-recommends $missing 2>&1 |
+    tee -a "$log" | numbered "$number" | progress; then
     tail -n 15 "$log" >&2
     rm -f "$log"
     fail "could not install the missing packages (is there a network, and are you allowed to?); $by_hand"
@@ -87,13 +115,28 @@ install_missing() {
   rm -f "$log"
 }
 
+# numbered PACKAGES: of the output of apt-get, what is fetched, unpacked and set up, as "[step/steps] what".
+numbered() {
+  local line step=0
+  while IFS= read -r line; do
+    case $line in
+    Get:* | "Unpacking "* | "Setting up "*)
+      step=$((step + 1))
+      printf '[%d/%d] %s\n' $step $((step > 3 * $1 ? step : 3 * $1)) "$line"
+      ;;
+    esac
+  done
+}
+
 cached() { grep -qs "^$1:[A-Z]*=$2\$" "$build/CMakeCache.txt"; }
 
-# Configures where needed. Tests are configured only once they are asked for: they need more packages than the demo.
+# Tests are configured only once they are asked for: they need more packages than the demo. hypre is looked for until it is found.
+is_configured() { [ -f "$build/build.ninja" ] && { [ "$1" = OFF ] || cached RAFTER_TESTS ON; } && ! cached HYPRE_LIBRARY HYPRE_LIBRARY-NOTFOUND; }
+
 configure() {
-  local tests=$1
-  if [ -f "$build/build.ninja" ] && { [ "$tests" = OFF ] || cached RAFTER_TESTS ON; }; then return 0; fi
-  local log=$build/configure.log
+  local tests=$1 log=$build/configure.log
+  if is_configured "$tests"; then return 0; fi
+  if [ "$tests" = OFF ] && cached RAFTER_TESTS ON; then tests=ON; fi
   mkdir -p "$build"
   if ! (cd "$root" && cmake --preset release -DRAFTER_TESTS="$tests") >"$log" 2>&1; then
     tail -n 30 "$log" >&2
@@ -101,53 +144,142 @@ configure() {
   fi
 }
 
-# Ninja's lines without those it prints when there is nothing to do; on a terminal the progress stays on one line.
-progress() {
-  local line open=no
-  while IFS= read -r line; do
-    case $line in
-    "ninja: Entering directory"* | "ninja: no work to do." | *"Re-checking globbed directories"*) continue ;;
-    esac
-    if [ -t 1 ] && [[ $line =~ ^\[[0-9]+/[0-9]+\] ]]; then
-      printf '\r\033[K%s' "${line:0:79}"
-      open=yes
-      continue
-    fi
-    if [ $open = yes ]; then printf '\n'; fi
-    open=no
-    printf '%s\n' "$line"
-  done
-  if [ $open = yes ]; then printf '\n'; fi
+# work_of TESTS TARGETS...: "compilations files" that are out of date; of a build that is not there, about.
+work_of() {
+  local tests=$1 object files=0 compilations=0 unities=()
+  shift
+  if ! is_configured "$tests" || ! command -v ninja >/dev/null; then
+    local folders=("$root"/{rafter,apps,bench})
+    [ "$tests" = OFF ] || folders+=("$root/tests")
+    files=$(find "${folders[@]}" -name '*.cpp' | wc -l)
+    echo "$((files / 10 + 1)) $files"
+    return
+  fi
+  ninja -C "$build" build.ninja >/dev/null 2>&1 || true # it may be out of date itself
+  ln -sf build.ninja "$build/plan.ninja" # under its own name ninja would say no more than that CMake looks for new files
+  while IFS= read -r object; do
+    compilations=$((compilations + 1))
+    if [ -f "$build/$object" ]; then unities+=("$build/$object"); else files=$((files + 1)); fi
+  done < <(ninja -C "$build" -f plan.ninja -n "$@" | sed -n 's/.*Building CXX object \(.*\)\.o$/\1/p')
+  # A file that CMake makes of several includes them.
+  ((${#unities[@]} == 0)) || files=$((files + $(cat "${unities[@]}" | grep -c '^#include')))
+  echo "$compilations $files"
 }
 
-# Builds the given targets; says nothing when everything is up to date.
-compile() { ninja -C "$build" -j "$jobs" "$@" | progress || fail "the build failed"; }
+# seconds_of COMPILATIONS FILES
+seconds_of() {
+  awk -v n="$1" -v files="$2" -v unit="$compilation_seconds" -v each="$file_seconds" -v slow="$slow" -v jobs="$jobs" \
+    'BEGIN { printf "%d", (n * unit + files * each) * slow / (n < jobs ? n + (n == 0) : jobs) }'
+}
 
+processors() { if ((jobs == 1)); then echo "1 processor"; else echo "$jobs processors"; fi; }
+
+# announce WHAT SECONDS GROUPS TESTS TARGETS...: the first line, what will be done and about how long that takes; WHAT comes last and takes
+# SECONDS on one processor of the machine of reference, or nobody knows how long where that is empty.
+announce() {
+  local what=$1 last=$2 groups=$3 tests=$4 packages megabytes compilations files seconds text=''
+  shift 4
+  # shellcheck disable=SC2086 # one argument per group
+  read -r packages megabytes < <(missing_of $groups)
+  read -r compilations files < <(work_of "$tests" "$@")
+  [ "${RAFTER_INSTALL:-1}" != 0 ] || packages=0 # it will be refused
+  ((packages == 0)) || text="installs about $packages packages ($megabytes MB), "
+  ((files == 0)) || text+="compiles $files files on $(processors), "
+  [ -n "$text$what" ] || return 0
+  text+=$what
+  measure_slowness
+  seconds=$(awk -v packages="$packages" -v mb="$megabytes" -v each="$package_seconds" -v rate="$megabytes_per_second" -v slow="$slow" \
+    -v compile="$(seconds_of "$compilations" "$files")" -v last="${last:-0}" -v jobs="$jobs" \
+    'BEGIN { printf "%d", packages * each * slow + (packages > 0) * mb / rate + compile + last * slow / jobs }')
+  if [ -n "$last" ]; then
+    text="${text%, }; about $(in_words "$seconds")"
+  elif ((packages + files > 0)); then
+    text+="; about $(in_words "$seconds") before that"
+  fi
+  say "$text"
+}
+
+# compile TESTS TARGETS...: says nothing when everything is up to date.
+compile() {
+  local tests=$1 compilations files seconds
+  shift
+  read -r compilations files < <(work_of "$tests" "$@")
+  measure_slowness
+  seconds=$(seconds_of "$compilations" "$files")
+  ((files == 0)) || say "compiling $files files in $compilations steps on $(processors), about $(in_words "$seconds")"
+  stage compiling run_ninja "$seconds" "$@"
+}
+
+run_ninja() {
+  local seconds=$1
+  shift
+  NINJA_STATUS='[%f/%t] ' ninja -C "$build" -j "$jobs" "$@" | progress "$seconds" || fail "the build failed"
+}
+
+# build_for TESTS GROUPS TARGETS...: what is missing is installed, what is out of date is built.
+build_for() {
+  local tests=$1 groups=$2
+  shift 2
+  # shellcheck disable=SC2086 # one argument per group
+  install_missing $groups
+  configure "$tests"
+  compile "$tests" "$@"
+}
+
+# build_command LAST SECONDS: announces it with what comes afterwards.
 build_command() {
-  install_missing build
-  configure OFF
-  compile rafter_command
+  announce "$1" "$2" build OFF rafter_command
+  build_for OFF build rafter_command
 }
 
 demo() {
   [ $# -eq 0 ] || fail "demo takes no arguments, found '$*' (see ./rafter.sh help)"
-  build_command
-  "$build/rafter" solve "$root/examples/beam.toml" --json beam.json
+  build_command "solves a beam of two materials" 30
+  stage solving "$build/rafter" solve "$root/examples/beam.toml" --json beam.json
+}
+
+# Of the machine of reference: what the tests took here the last time, which ctest keeps, or elsewhere where only some have run.
+seconds_of_tests() {
+  awk -v first="$tests_seconds" -v slow="$slow" '/^---/ { exit } $2 > 0 { sum += $3 / slow } END { print int((sum > 0.3 * first) ? sum : first) }' \
+    "$build/Testing/Temporary/CTestCostData.txt" 2>/dev/null || echo "$tests_seconds"
 }
 
 run_tests() {
-  local selection=(-LE exhaustive)
+  local selection=(-LE exhaustive) what="runs the tests"
   if [ "${1:-}" = --all ]; then
     selection=()
+    what="runs all tests, which takes hours"
     shift
   fi
-  install_missing build test
-  configure ON
-  compile
+  [ $# -eq 0 ] || what="runs the tests that '$*' selects"
+  # At least two tests at a time: many wait for a compiler or a disk.
+  local seconds='' at_a_time=$((jobs > 2 ? jobs : 2))
+  measure_slowness
+  [ "$what" != "runs the tests" ] || seconds=$(seconds_of_tests)
+  announce "$what" "$seconds" "build opencl test" ON
+  build_for ON "build opencl test"
   # The packages of the tests bring an OpenCL device and hypre, so that tests of them fail where there are none.
   export RAFTER_NEEDS_OPENCL=${RAFTER_NEEDS_OPENCL:-1} RAFTER_NEEDS_HYPRE=${RAFTER_NEEDS_HYPRE:-1}
-  # At least two tests at a time: many wait for a compiler or a disk.
-  ctest --test-dir "$build" -j "$((jobs > 2 ? jobs : 2))" --output-on-failure --no-tests=error "${selection[@]}" "$@"
+  stage testing run_ctest "$at_a_time" "$(awk -v s="${seconds:-0}" -v slow="$slow" -v n=$at_a_time 'BEGIN { printf "%d", s * slow / n }')" \
+    "${selection[@]}" "$@"
+}
+
+# run_ctest AT_A_TIME FORECAST ARGUMENTS...
+run_ctest() {
+  local at_a_time=$1 forecast=$2
+  shift 2
+  [ "$forecast" -gt 0 ] || forecast=''
+  ctest --test-dir "$build" -j "$at_a_time" --output-on-failure --no-tests=error "$@" | progress "$forecast"
+}
+
+setup() {
+  local group known
+  known=$(all_groups)
+  for group in "$@"; do
+    [[ " $known " == *" $group "* ]] || fail "setup takes groups of packages, found '$group'; accepted: ${known// /, }"
+  done
+  # shellcheck disable=SC2086 # one argument per group
+  if [ $# -gt 0 ]; then install_missing "$@"; else install_missing $known; fi
 }
 
 command=${1:-help}
@@ -155,10 +287,10 @@ command=${1:-help}
 case $command in
 demo) demo "$@" ;;
 test) run_tests "$@" ;;
-build) build_command ;;
-setup) install_missing build test ;;
+build) build_command '' 0 ;;
+setup) setup "$@" ;;
 bench)
-  build_command
+  build_command 'runs the benchmark' ''
   exec "$build/rafter" bench "$@"
   ;;
 help | --help | -h) usage ;;

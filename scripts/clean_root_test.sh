@@ -1,12 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs README's two commands in a Debian 12 root that holds nothing but git: scripts/clean_root_test.sh [-k] [FOLDER] [-- COMMAND...]
+# Runs README's two commands in a Debian 12 root that holds nothing but git, with a stop-watch:
+# scripts/clean_root_test.sh [-k] [FOLDER] [-- COMMAND...]
 # The root is made in FOLDER (default: a new one under /tmp) and removed afterwards unless -k is given; with -k a root that is
 # already there is used again. COMMAND is run instead of the two. Needs root and debootstrap. Mirror, apt configuration,
-# certificates and proxies are those of the host, so that it works behind a local mirror. The committed state is tested.
+# certificates and proxies are those of the host, so that it works behind a local mirror. The committed state is tested. The last lines
+# say what each command took and, of each, its parts as rafter.sh tells them: minutes and seconds, of the clock and of processors.
 set -euo pipefail
 
 source=$(dirname "$(dirname "$(readlink -f "$0")")")
+# shellcheck source=scripts/progress.sh
+. "$source/scripts/progress.sh"
 keep=no
 if [ "${1:-}" = -k ]; then
   keep=yes
@@ -24,6 +28,7 @@ fi
 command -v debootstrap >/dev/null || { echo "clean_root_test.sh: debootstrap is missing (apt-get install debootstrap)" >&2; exit 3; }
 
 cleanup() {
+  rm -f "$target.output"
   if mountpoint -q "$target/proc"; then umount "$target/proc"; fi
   [ "$keep" = yes ] || rm -rf --one-file-system "$target"
 }
@@ -45,13 +50,22 @@ copy_from_host() {
   done
 }
 
+# step NAME COMMAND...: runs the command; what it took is kept for the end, with the parts that its output tells.
+times=''
 step() {
-  local begin=$SECONDS
-  echo "== $1"
+  local name=$1 begin=$SECONDS processor output=$target.output
+  processor=$(processor_time)
   shift
-  "$@"
-  echo "== done in $((SECONDS - begin)) s"
+  echo "== $name"
+  "$@" 2>&1 | tee "$output"
+  times+=$(row "$name" $((SECONDS - begin)) $((($(processor_time) - processor) / 100)))$'\n'
+  times+=$(sed -n 's/^rafter.sh: \(.*\) took \([0-9:]*\) (\([0-9:]*\) of processor time)$/\1 \2 \3/p' "$output" |
+    while read -r part clock processors; do printf '  %-48s %8s %8s\n' "$part" "$clock" "$processors"; done)$'\n'
+  rm -f "$output"
 }
+
+# row NAME SECONDS SECONDS
+row() { printf '%-50s %8s %8s' "$1" "$(as_clock "$2")" "$(as_clock "$3")"; }
 
 in_root() {
   local variables=(HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM="${TERM:-dumb}" LC_ALL=C.UTF-8) name
@@ -92,3 +106,5 @@ else
   step "./rafter.sh test" in_root "./rafter.sh test"
   step "./rafter.sh demo, nothing to install or build" in_root "./rafter.sh demo"
 fi
+printf '\n%-50s %8s %8s\n%s' took clock processor "$(sed '/^$/d' <<<"$times")"
+echo

@@ -94,7 +94,7 @@ std::vector<Row> opencl_rows() try {
     rows.push_back({fmt::format("opencl:{}", rows.size()), works ? "works" : "cannot be used", purpose,
                     works ? text + ceilings_text(device) : text + "; " + found.objection});
   }
-  if (rows.empty()) rows.push_back({"opencl", "missing", purpose, "to get one: apt-get install pocl-opencl-icd"});
+  if (rows.empty()) rows.push_back({"opencl", "missing", purpose, "to get one: ./rafter.sh setup opencl"});
   return rows;
 } catch (const base::EnvironmentError& error) {
   return {{"opencl", "missing", "runs kernels (--device opencl:i)", first_line(error.what())}};
@@ -112,7 +112,7 @@ Row hypre_row() try {
       "hypre", "works", "algebraic multigrid (amg = \"boomeramg\")",
       fmt::format("version {}, for one process, licence Apache-2.0 or MIT", solvers::hypre_functions().hypre_version)};
 } catch (const base::EnvironmentError& error) {
-  return {"hypre", "missing", "algebraic multigrid (amg = \"boomeramg\")", first_line(error.what())};
+  return {"hypre", "missing", "algebraic multigrid (amg = \"boomeramg\")", "to get it: ./rafter.sh build"};
 }
 
 Row cache_row() {

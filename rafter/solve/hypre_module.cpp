@@ -18,10 +18,11 @@ namespace fs = std::filesystem;
 constexpr const char* file_name = "librafter_hypre.so";
 
 [[noreturn]] void refuse(const std::string& why) {
-  throw base::EnvironmentError(
-      fmt::format("BoomerAMG is not available: {}. To get it: apt-get install libhypre-dev, and configure and build "
-                  "Rafter again; without hypre, multigrid = {{ amg = \"smoothed-aggregation\" }} serves",
-                  why));
+  throw base::EnvironmentError(fmt::format(
+      "BoomerAMG is not available: {}. To get it: ./rafter.sh build, which installs hypre and builds the "
+      "adapter (without the script: Debian's libhypre-dev, and CMake again); without hypre, multigrid = {{ amg "
+      "= \"smoothed-aggregation\" }} serves",
+      why));
 }
 
 /// The program or shared library that this function is part of.

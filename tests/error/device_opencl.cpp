@@ -213,8 +213,7 @@ TEST(OpenClChoice, WithoutAnyTheErrorSaysWhyEachIsNone) {
                         {"opencl:0", "opencl:1", "opencl:2", "lacks"});
   OpenClLibrary empty = library;
   empty.get_platforms = [](auto...) -> cl_int { return CL_INVALID_VALUE; };
-  test::expect_mentions(message([&] { device::choose_device(empty, {}); }),
-                        {"none", "apt-get install pocl-opencl-icd"});
+  test::expect_mentions(message([&] { device::choose_device(empty, {}); }), {"none", "./rafter.sh setup opencl"});
 }
 
 } // namespace

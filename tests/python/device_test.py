@@ -63,7 +63,12 @@ class Devices(command_test.CommandTest):
         with tempfile.TemporaryDirectory() as empty:
             result = self.run_rafter("solve", problem, "--device", "opencl", "--json", "report.json",
                                      environment={"OCL_ICD_VENDORS": empty + "/"})
-        self.assert_refused(result, "OpenCL", "apt-get install pocl-opencl-icd", code=command_test.ENVIRONMENT)
+        self.assert_refused(result, "OpenCL", "./rafter.sh setup opencl", code=command_test.ENVIRONMENT)
+
+    def test_the_doctor_names_the_command_that_adds_a_device(self):
+        with tempfile.TemporaryDirectory() as empty:
+            text = self.run_rafter("doctor", environment={"OCL_ICD_VENDORS": empty + "/"}).stdout
+        self.assertRegex(text, r"(?m)^opencl +missing .*to get one: ./rafter.sh setup opencl")
 
     def test_devices_that_are_not_there_are_refused(self):
         self.require_opencl()

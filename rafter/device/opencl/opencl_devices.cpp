@@ -96,7 +96,8 @@ std::string name_of(std::size_t number, const InstalledDevice& device) {
 }
 
 std::string list_of(const std::vector<InstalledDevice>& devices) {
-  if (devices.empty()) return "this machine has none; one that is the processor: apt-get install pocl-opencl-icd";
+  if (devices.empty())
+    return "this machine has none; one that is the processor: ./rafter.sh setup opencl (Debian: pocl-opencl-icd)";
   std::vector<std::string> words;
   for (std::size_t i = 0; i < devices.size(); ++i)
     words.push_back(name_of(i, devices[i]) +

@@ -19,7 +19,7 @@ OpenClLibrary opened() {
   if (library == nullptr)
     throw base::EnvironmentError(
         "there is no OpenCL here: libOpenCL.so.1 cannot be opened; to get it, and a device that "
-        "is the processor: apt-get install ocl-icd-libopencl1 pocl-opencl-icd");
+        "is the processor: ./rafter.sh setup opencl (Debian: ocl-icd-libopencl1, pocl-opencl-icd)");
   OpenClLibrary result;
   take(result.get_platforms, library, "clGetPlatformIDs");
   take(result.get_devices, library, "clGetDeviceIDs");
