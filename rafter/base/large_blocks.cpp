@@ -9,20 +9,12 @@
 #include <sys/mman.h>
 #include <utility>
 
+#include <rafter/base/sanitizers.hpp>
+
 namespace rafter::base {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool is_watched = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-constexpr bool is_watched = true;
-#else
-constexpr bool is_watched = false;
-#endif
-#else
-constexpr bool is_watched = false;
-#endif
+constexpr bool is_watched = sanitizers.address || sanitizers.thread || sanitizers.memory;
 
 constexpr std::size_t page = 4096, huge_page = std::size_t{2} << 20;
 /// Addresses are reserved, not memory: more than any machine has, and a small part of what 47 bits of addresses hold.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <map>
 
 #include <rafter/element/quadrature.hpp>
 #include <rafter/space/evaluate.hpp>
 
+#include <tests/support/device_folders.hpp>
 #include <tests/support/space_meshes.hpp>
 
 /// Cells agree to the last bit about the coordinates of nodes that they share.
@@ -165,7 +165,8 @@ TEST_P(NodePoints, ConditionalBoundaryDataAreExactOnTheSidesOfBoxes) {
 }
 
 TEST_P(NodePoints, ConditionalBoundaryDataAreExactOnGmshFilesOfOrderOneToThree) {
-  const auto path = std::filesystem::temp_directory_path() / ("rafter_node_points_" + GetParam() + ".msh");
+  const test::Folder folder;
+  const auto path = folder.path() / "box.msh";
   for (int order = 1; order <= 3; ++order) {
     mesh::write_mesh(odd_box(GetParam(), order, 9), path.string());
     const auto mesh = mesh::read_mesh(path.string());
@@ -174,7 +175,6 @@ TEST_P(NodePoints, ConditionalBoundaryDataAreExactOnGmshFilesOfOrderOneToThree) 
       check_indicator(mesh, degree, 0.1, 2);
     }
   }
-  std::filesystem::remove(path);
 }
 
 TEST_P(NodePoints, OfRefinedBoxesLieExactlyOnTheirSides) {

@@ -13,6 +13,8 @@ import sys
 import tempfile
 import unittest
 
+from command_test import PATIENCE_SECONDS
+
 RAFTER, SOURCE = "", ""
 HAS_SCIPY = importlib.util.find_spec("scipy") is not None and importlib.util.find_spec("numpy") is not None
 
@@ -28,7 +30,7 @@ def energy_of_rafter(refine, degree):
         result = subprocess.run([RAFTER, "solve", os.path.join(SOURCE, "examples", "beam.toml"), "--set",
                                  f"mesh.refine={refine}", "--set", f"fields.u.degree={degree}", "--set",
                                  "solver.rtol=1e-10", "--json", "report.json"],
-                                cwd=directory, capture_output=True, text=True, timeout=280, check=False)
+                                cwd=directory, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
         if result.returncode != 0:
             raise AssertionError(f"exit code {result.returncode}: {result.stderr}")
         with open(os.path.join(directory, "report.json"), encoding="utf-8") as file:

@@ -19,7 +19,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 class Bench(command_test.CommandTest):
     def bench(self, suite, *arguments, code=command_test.DONE):
-        result = self.run_rafter("bench", suite, *TINY, *arguments, timeout=600)
+        result = self.run_rafter("bench", suite, *TINY, *arguments)
         self.assertEqual(result.returncode, code, result.stderr + result.stdout)
         return result.stdout
 
@@ -350,7 +350,7 @@ class Meshes(Bench):
 
     def on_mesh(self, path, *arguments):
         """The report and the text of `rafter bench mesh`, after what holds for all rows."""
-        result = self.run_rafter("bench", "mesh", path, *self.ON_A_MESH, *arguments, timeout=600)
+        result = self.run_rafter("bench", "mesh", path, *self.ON_A_MESH, *arguments)
         self.assertEqual(result.returncode, command_test.DONE, result.stderr + result.stdout)
         report = self.report()
         self.assertEqual(report["mesh"]["file"], path)

@@ -24,9 +24,8 @@ class Devices(command_test.CommandTest):
         cls.addClassCleanup(cls.cache.cleanup)
         command_test.fill_cache(cls.cache.name)
 
-    def run_rafter(self, *arguments, timeout=300, environment=None):
-        return super().run_rafter(*arguments, timeout=timeout,
-                                  environment={"XDG_CACHE_HOME": self.cache.name, **(environment or {})})
+    def run_rafter(self, *arguments, environment=None):
+        return super().run_rafter(*arguments, environment={"XDG_CACHE_HOME": self.cache.name, **(environment or {})})
 
     def require_opencl(self):
         if "works" in re.findall(r"^opencl:\d+ +(\S+)", self.run_rafter("doctor").stdout, re.MULTILINE):

@@ -13,6 +13,8 @@ import sys
 import tempfile
 import unittest
 
+from command_test import PATIENCE_SECONDS
+
 RAFTER, SOURCE = "", ""
 
 
@@ -20,7 +22,7 @@ def solve(name, *arguments):
     """Returns the report of an example, and its exit code."""
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(SOURCE, "examples", name)
-        result = subprocess.run([RAFTER, "solve", path, "--json", "r.json", *arguments], cwd=directory, timeout=280,
+        result = subprocess.run([RAFTER, "solve", path, "--json", "r.json", *arguments], cwd=directory, timeout=PATIENCE_SECONDS,
                                 capture_output=True, text=True, check=False)
         if not os.path.exists(os.path.join(directory, "r.json")):
             raise AssertionError(f"{name}: {result.returncode}: {result.stderr}")

@@ -59,7 +59,7 @@ class Terminals(command_test.CommandTest):
     """Whatever stands in files, names and arguments, standard output and standard error hold nothing that a terminal obeys."""
 
     def run_on_bytes(self, *arguments):
-        result = subprocess.run([command_test.RAFTER, *arguments], cwd=self.directory.name, capture_output=True, timeout=120, check=False)
+        result = subprocess.run([command_test.RAFTER, *arguments], cwd=self.directory.name, capture_output=True, timeout=command_test.PATIENCE_SECONDS, check=False)
         for stream in (result.stdout, result.stderr):
             text = stream.decode("utf-8")  # valid, whatever came in
             obeyed = [c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp") and c not in "\n\t"]
@@ -131,7 +131,7 @@ class Terminals(command_test.CommandTest):
                 break
             content += piece
         os.close(ours)
-        self.assertEqual(process.wait(timeout=120), DONE, content)
+        self.assertEqual(process.wait(timeout=command_test.PATIENCE_SECONDS), DONE, content)
         self.assertIn(rb"\x1b[31m", content)
         left = content.replace(b"\r\n", b"\n").replace(b"\r\x1b[K", b"")
         self.assertEqual(re.findall(rb"[\x00-\x08\x0b-\x1f\x7f]", left), [])
@@ -141,7 +141,7 @@ class Places(command_test.CommandTest):
     """What is no regular file is refused as an input at once; nobody waits for a pipe."""
 
     def refused_at_once(self, *arguments, kind, code=WRONG_INPUT):
-        result = self.run_rafter(*arguments, timeout=60)
+        result = self.run_rafter(*arguments)
         self.assertEqual(result.returncode, code, result.stderr)
         self.assertIn(kind, result.stderr)
         self.assertEqual(result.stdout, "")

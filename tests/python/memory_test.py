@@ -8,7 +8,6 @@ import os
 import resource
 import subprocess
 import sys
-import time
 import unittest
 
 import command_test
@@ -16,13 +15,6 @@ from command_test import DONE, ENVIRONMENT, POISSON, WRONG_INPUT
 
 
 class Estimates(command_test.CommandTest):
-    def test_too_many_cells_are_refused_before_they_are_made(self):
-        begin = time.monotonic()
-        self.refused(self.changed("cells = [3, 3]", "cells = [300000, 300000]"), "cells")
-        self.refused(self.changed("cells = [3, 3]", "cells = [40000, 40000]"), "1.6e+09 cells", "refine less",
-                     code=ENVIRONMENT)
-        self.assertLess(time.monotonic() - begin, 20)
-
     def test_too_many_unknowns_are_refused_before_they_are_allocated(self):
         text = POISSON.replace('[3, 3], shape = "quadrilateral"', '[90, 90, 90]').replace("degree = 2", "degree = 12")
         self.refused(text.replace("[fields.u]", "[fields.u]\ncomponents = 9").replace("k*inner(grad(u), grad(v))*dx",
@@ -36,10 +28,16 @@ class LargeProblems(command_test.CommandTest):
     def refused_in_little_memory(self, text, *arguments, code=ENVIRONMENT):
         limit = 1 << 30
         result = subprocess.run([command_test.RAFTER, "solve", self.write(text), "--threads", "1", *arguments], cwd=self.directory.name, capture_output=True,
-                                text=True, timeout=60, check=False,
+                                text=True, timeout=command_test.PATIENCE_SECONDS, check=False,
                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
         self.assert_refused(result, code=code)
         return result.stderr
+
+    def test_too_many_cells_are_refused_before_they_are_made(self):
+        self.assertIn("cells", self.refused_in_little_memory(self.changed("cells = [3, 3]", "cells = [300000, 300000]"), code=WRONG_INPUT))
+        message = self.refused_in_little_memory(self.changed("cells = [3, 3]", "cells = [40000, 40000]"))
+        self.assertIn("1.6e+09 cells", message)
+        self.assertIn("refine less", message)
 
     def test_box_with_many_cells_and_a_high_degree(self):
         text = self.changed('cells = [3, 3], shape = "quadrilateral"', "cells = [1000, 1000, 1000]")
@@ -78,7 +76,7 @@ class LargeProblems(command_test.CommandTest):
 class LargeKernels(command_test.CommandTest):
     def test_work_arrays_that_a_stack_does_not_hold(self):
         text = self.changed('cells = [3, 3], shape = "quadrilateral"', 'cells = [1, 1, 1], shape = "pyramid"')
-        result = self.run_rafter("solve", self.write(text + "[numerics]\ndegree = 60\n"), timeout=300)
+        result = self.run_rafter("solve", self.write(text + "[numerics]\ndegree = 60\n"))
         self.assertEqual(result.returncode, DONE, result.stderr)
 
 

@@ -14,6 +14,8 @@ import sys
 import tempfile
 import unittest
 
+from command_test import PATIENCE_SECONDS
+
 RAFTER, SOURCE = "", ""
 HAS_SCIPY = importlib.util.find_spec("scipy") is not None and importlib.util.find_spec("numpy") is not None
 
@@ -29,7 +31,7 @@ def functionals(text, *overrides):
             file.write(text)
         sets = [argument for override in overrides for argument in ("--set", override)]
         result = subprocess.run([RAFTER, "solve", "problem.toml", "--json", "report.json", "--set", "newton.rtol=1e-11", *sets],
-                                cwd=directory, capture_output=True, text=True, timeout=280, check=False)
+                                cwd=directory, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
         if result.returncode != 0:
             raise AssertionError(f"exit code {result.returncode}: {result.stderr}{result.stdout}")
         with open(os.path.join(directory, "report.json"), encoding="utf-8") as file:

@@ -11,6 +11,8 @@ import sys
 import tempfile
 import unittest
 
+from command_test import PATIENCE_SECONDS
+
 RAFTER = ""
 
 BAR = """
@@ -46,7 +48,7 @@ class Output(unittest.TestCase):
         with open(os.path.join(self.directory.name, "p.toml"), "w", encoding="utf-8") as file:
             file.write(BAR)
         return subprocess.run([RAFTER, "solve", "p.toml", *arguments], cwd=self.directory.name, capture_output=True,
-                              text=True, timeout=120, check=False)
+                              text=True, timeout=PATIENCE_SECONDS, check=False)
 
     def path(self):
         return os.path.join(self.directory.name, "u.vtkhdf")

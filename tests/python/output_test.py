@@ -39,7 +39,7 @@ class Outputs(command_test.CommandTest):
     def solve(self, *arguments, **streams):
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
         return subprocess.run([command_test.RAFTER, "solve", self.problem, *arguments], cwd=self.directory.name,
-                              env=self.environment, check=False, timeout=120, **streams)
+                              env=self.environment, check=False, timeout=command_test.PATIENCE_SECONDS, **streams)
 
     def commands(self, name):
         """Returns all commands that write a file of that name, with the beginning of the file and a part of it."""
@@ -53,7 +53,7 @@ class Outputs(command_test.CommandTest):
     def run_bytes(self, arguments, **streams):
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
         return subprocess.run([command_test.RAFTER, *arguments], cwd=self.directory.name, env=self.environment, check=False,
-                              timeout=120, **streams)
+                              timeout=command_test.PATIENCE_SECONDS, **streams)
 
     def test_dash_is_standard_output_which_carries_nothing_else(self):
         for arguments, start, part in self.commands("-"):
@@ -142,7 +142,7 @@ class Outputs(command_test.CommandTest):
 
     def test_closed_standard_output_is_not_taken_by_a_file(self):
         result = subprocess.run(["/bin/sh", "-c", f'exec "{command_test.RAFTER}" solve problem.toml --json r.json >&-'],
-                                cwd=self.directory.name, capture_output=True, text=True, check=False, timeout=120)
+                                cwd=self.directory.name, capture_output=True, text=True, check=False, timeout=command_test.PATIENCE_SECONDS)
         self.assertEqual(result.returncode, ENVIRONMENT, result.stderr)
         self.assertIn("standard output cannot be written", result.stderr)
         with open(self.path("r.json"), encoding="utf-8") as file:

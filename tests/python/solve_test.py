@@ -92,7 +92,7 @@ class StandardError(command_test.CommandTest):
                 command = f'ln -sf /dev/full full; exec "$0" solve "$1" --json r.json {redirection}'
                 arguments = ["bash", "-c", command, command_test.RAFTER, self.write(command_test.POISSON)]
                 result = subprocess.run(arguments, cwd=self.directory.name, stdout=subprocess.PIPE, check=False,
-                                        timeout=120)
+                                        timeout=command_test.PATIENCE_SECONDS)
                 self.assertEqual(result.returncode, command_test.DONE)
                 self.assertTrue(os.path.exists(self.path("r.json")))
                 os.remove(self.path("r.json"))

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <rafter/base/error.hpp>
+#include <rafter/base/sanitizers.hpp>
 #include <rafter/device/opencl/opencl_device.hpp>
 
 namespace rafter::test {
@@ -20,9 +21,7 @@ inline bool needs_opencl() {
 /// fails. The packages of the tests bring one that is the processor. The thread sanitizer does not see how the threads
 /// of its driver wait for each other, so that tests go without it there.
 inline bool has_opencl() {
-#ifdef __SANITIZE_THREAD__
-  return false;
-#else
+  if (base::sanitizers.thread) return false;
   try {
     const device::OpenClDevice device;
     return true;
@@ -30,7 +29,6 @@ inline bool has_opencl() {
     if (needs_opencl()) ADD_FAILURE() << "RAFTER_NEEDS_OPENCL is 1, but " << error.what();
     return false;
   }
-#endif
 }
 
 } // namespace rafter::test

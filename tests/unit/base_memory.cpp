@@ -9,9 +9,6 @@
 #include <rafter/base/memory.hpp>
 #include <sys/mman.h>
 
-/// The address sanitizer reads this option; without it, it would end the test of an allocation that is too large.
-extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
-
 namespace rafter::base {
 namespace {
 

@@ -282,14 +282,14 @@ TEST(Overrides, MakeSectionsThatAreNotThereAndApplyInOrder) {
 }
 
 TEST(Problem, MeshPathsStartFromTheFolderOfTheFile) {
-  const auto folder = std::filesystem::temp_directory_path() / "rafter_io_problem";
+  const test::Folder own;
+  const auto& folder = own.path();
   std::filesystem::create_directories(folder / "meshes");
   std::ofstream(folder / "meshes/a.msh") << "x";
   std::ofstream(folder / "p.toml") << "[mesh]\nfile = \"meshes/a.msh\"\n[fields.u]\n[forms]\na = \"u*v*dx\"\n";
   const auto problem = io::read_problem((folder / "p.toml").string());
   EXPECT_TRUE(std::filesystem::equivalent(problem.mesh.file, folder / "meshes/a.msh"));
   EXPECT_FALSE(problem.mesh.box);
-  std::filesystem::remove_all(folder);
 }
 
 } // namespace
