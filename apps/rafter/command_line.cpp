@@ -88,6 +88,9 @@ private:
     command->add_option("--json", solve_.json, "write the report as JSON; - is standard output")
         ->check(is_given)
         ->type_name("FILE");
+    auto* verbose =
+        command->add_flag("--verbose", solve_.is_verbose, "print also all norms and steps, legends, bounds and plans");
+    command->add_flag("--quiet", solve_.is_quiet, "print nothing but errors")->excludes(verbose);
     command->callback([this] { code_ = run_solve(solve_); });
   }
   void add_kernel() {

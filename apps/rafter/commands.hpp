@@ -22,7 +22,9 @@ struct ProblemOptions {
 
 struct SolveOptions {
   ProblemOptions problem;
-  std::string json; ///< path of the report; no report if empty
+  std::string json;        ///< path of the report; no report if empty
+  bool is_verbose = false; ///< whether the text has legends, bounds, plans and all steps
+  bool is_quiet = false;   ///< whether nothing but errors is printed
 };
 int run_solve(const SolveOptions& options);
 

@@ -114,7 +114,9 @@ int run_kernel(const KernelOptions& options) {
                                  {}, phases);
   const auto& A = prepared.operator_a();
   report::PlanList plans;
-  print_operator(A, report_operator(A, prepared.machine()), options, plans);
+  const auto report = report_operator(A, prepared.machine());
+  warn_if_busy(prepared.machine());
+  print_operator(A, report, options, plans);
   if (A.precision_error() > 0)
     fmt::print("\nprecision: the operator differs from double precision by {:.2g} of its size\n", A.precision_error());
   if (const auto* L = prepared.linear_form()) {

@@ -6,6 +6,7 @@
 #include <exception>
 #include <fcntl.h>
 #include <new>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -96,6 +97,13 @@ int run(const std::vector<std::string>& arguments) {
   }
 }
 
+/// Tells each warning once: a second try of a solve meets again what the first one has told.
+void tell_warnings() {
+  base::set_warning_handler([told = std::set<std::string>()](const std::string& text) mutable {
+    if (told.insert(text).second) tell("warning", text.c_str());
+  });
+}
+
 /// Files that the program opens must not get the numbers of standard streams that were closed, or everything printed
 /// would go into them.
 void open_standard_descriptors() {
@@ -111,7 +119,7 @@ int main(int argc, char** argv) {
   base::keep_freed_memory();
   std::signal(SIGPIPE, SIG_IGN); // a pipe that nobody reads is an error of writing,
   std::signal(SIGXFSZ, SIG_IGN); // and so is a file that grows beyond `ulimit -f`
-  base::set_warning_handler([](const std::string& text) { tell("warning", text.c_str()); });
+  tell_warnings();
   const int code = run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
   if (std::fflush(stdout) != 0) return fail(app::exit_environment, output_failure(std::strerror(errno)).c_str());
   return code;

@@ -20,7 +20,6 @@ double bytes_of(const machine::Counts& counts) { return counts.global_bytes_read
 /// Completes a report that has its name, plan and seconds. `kept_bytes` may stay in a cache from one run to the next.
 report::OperatorReport report_counts(report::OperatorReport report, const machine::Counts& counts, double kept_bytes,
                                      std::int64_t dofs, const machine::Machine& machine, int cores) {
-  warn_if_busy(machine);
   const auto bound = machine::bound(counts, machine::resident(machine, kept_bytes, cores), cores);
   report.bound_seconds = bound.seconds;
   report.limited_by = bound.limited_by == "flops" ? "compute" : bound.limited_by;
@@ -109,7 +108,8 @@ report::MachineReport report_machine(const machine::Machine& machine, int thread
   return {.name = machine.model,
           .threads = threads,
           .gflops = 1e-9 * machine.peak_flops(threads),
-          .gbytes_per_second = 1e-9 * machine.rate(machine.memory().triad, threads)};
+          .gbytes_per_second = 1e-9 * machine.rate(machine.memory().triad, threads),
+          .warning = machine::busy_warning(machine)};
 }
 
 } // namespace rafter::app

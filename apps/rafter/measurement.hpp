@@ -31,7 +31,8 @@ std::optional<report::OperatorReport> report_iteration(const op::Operator& A, co
                                                        const solvers::SolverOptions& options,
                                                        const solvers::Result& result, const machine::Machine& machine);
 
-/// Warns, once in a run, if the ceilings of the machine were measured while it was busy. The functions above call it.
+/// Warns, once in a run, if the ceilings of the machine were measured while it was busy. Whoever prints bounds, shares
+/// or predictions calls it.
 void warn_if_busy(const machine::Machine& machine);
 
 report::MachineReport report_machine(const machine::Machine& machine, int threads);

@@ -145,7 +145,7 @@ void PreparedProblem::tell(const std::string& text) const {
 }
 
 PreparedProblem::PreparedProblem(const io::Problem& given, const RunOptions& options, const RunEvents& events,
-                                 Phases& phases)
+                                 Phases& phases, const PreparedProblem* before)
     : problem_(given), events_(events) {
   const auto& problem = problem_;
   if (options.plan != predicted_plan) options_.plan = options.plan;
@@ -157,15 +157,11 @@ PreparedProblem::PreparedProblem(const io::Problem& given, const RunOptions& opt
   const base::ThreadLimit limit(options.threads);
 
   phases.watch(options_.shared_device);
-  phases.start("mesh");
-  meshes_ = std::make_shared<const mesh::Generations>(make_meshes(problem_));
-  mesh_ = meshes_->finest();
-  tell(fmt::format("mesh: {} cells", mesh_->num_cells()));
-
+  take_meshes(phases, before);
   phases.start("spaces");
   system_ = make_system(problem, mesh_, cells_per_batch);
-  tell(fmt::format("spaces: {} unknowns", system_.num_unknowns()));
-  if (!problem.has_preconditioner && uses_multigrid(problem))
+  if (before == nullptr) tell(fmt::format("spaces: {} unknowns", system_.num_unknowns()));
+  if (before == nullptr && !problem.has_preconditioner && uses_multigrid(problem))
     tell("preconditioner: multigrid is chosen, since jacobi would take many iterations on so many unknowns");
 
   options_.num_applications = expected_applications(problem, system_);
@@ -204,6 +200,18 @@ PreparedProblem::PreparedProblem(const io::Problem& given, const RunOptions& opt
   make_operators(bilinear, linear, options.solves);
   tell(fmt::format("kernels: {} for the operator, {} for the right-hand side", operator_->info().size(),
                    linear_form() != nullptr ? linear_form()->kernels().info().size() : 0));
+}
+
+void PreparedProblem::take_meshes(Phases& phases, const PreparedProblem* before) {
+  if (before == nullptr) {
+    phases.start("mesh");
+    meshes_ = std::make_shared<const mesh::Generations>(make_meshes(problem_));
+    tell(fmt::format("mesh: {} cells", meshes_->finest()->num_cells()));
+  } else {
+    meshes_ = before->meshes_;
+    problem_.solver.preconditioner = before->problem_.solver.preconditioner; // chosen for the meshes, if not given
+  }
+  mesh_ = meshes_->finest();
 }
 
 /// All kernels of the problem are first generated, then compiled at the same time, then bound to their data.
@@ -404,8 +412,9 @@ solvers::Result solve_system(const PreparedProblem& prepared, Setup& setup, cons
 }
 
 void report_method(const Setup& setup, report::SolveReport& report) {
-  report.preconditioner = setup.preconditioner->description();
   report.method = setup.choice.method;
+  report.preconditioner_name = preconditioner_name(setup.choice.method, setup.options.preconditioner);
+  report.preconditioner = setup.preconditioner->description();
   report.reason = setup.choice.reason;
   if (const auto* factors = setup.preconditioner->factors())
     report.factors = {.kind = factors->is_symmetric ? "L D L^T" : "L U",
@@ -441,8 +450,6 @@ Solved solve_linear(const PreparedProblem& prepared, const RunEvents& events, Ph
   setup.null_space.constrain(setup.right.x);
   phases.stop();
   if (result.failure == solvers::Failure::stopped) require_not_interrupted();
-  prepared.tell(fmt::format("solve: {} after {} iterations, relative residual {:.2e}", solvers::name(result.status),
-                            result.iterations, result.relative_residual));
   if (const auto advice = advice_on_stretched_cells(problem, prepared.system(), result.iterations); !advice.empty())
     prepared.tell(advice);
 
@@ -456,7 +463,8 @@ Solved solve_linear(const PreparedProblem& prepared, const RunEvents& events, Ph
                         .residual = result.norms->residual,
                         .preconditioned = result.norms->preconditioned,
                         .of_first_residual = result.norms->of_first_residual,
-                        .has_lift = static_cast<bool>(setup.right.reference)};
+                        .has_lift = static_cast<bool>(setup.right.reference),
+                        .has_forces = result.norms->has_forces};
   auto iteration =
       report_iteration(prepared.operator_a(), *setup.preconditioner, setup.options, result, prepared.machine());
   return {std::move(solution), std::move(iteration)};
@@ -518,13 +526,11 @@ Solved solve_residual(const PreparedProblem& prepared, const RunEvents& events, 
   const auto result = run_newton(prepared, choice.method, u, events, preconditioner);
   phases.stop();
   if (result.failure == solvers::Failure::stopped) require_not_interrupted();
-  prepared.tell(fmt::format("solve: {} after {} Newton steps with {} linear iterations, relative residual {:.2e}",
-                            solvers::name(result.status), result.iterations, result.linear_iterations,
-                            result.relative_residual));
   Solution solution = make_solution(prepared, std::move(u), result.status);
   auto& report = solution.report;
   report.method = "newton with " + choice.method;
   report.reason = choice.reason;
+  report.preconditioner_name = preconditioner_name(choice.method, prepared.problem().solver.preconditioner);
   if (const auto* last = preconditioner->get()) report.preconditioner = last->description();
   report.message = result.message;
   report.warning = result.warning;
@@ -574,7 +580,7 @@ Solution solve_problem(const io::Problem& problem, const RunOptions& options, co
     phases.merge("first try");
     auto own = options;
     own.plan = "factors=recompute-merged"; // computed factors round alike at all points, which keeps more digits
-    auto next = std::make_unique<const PreparedProblem>(problem, own, events, phases);
+    auto next = std::make_unique<const PreparedProblem>(problem, own, events, phases, prepared.get());
     solved = solve_prepared(*next, events, phases);
     prepared = std::move(next);
   }

@@ -46,8 +46,10 @@ struct RunEvents {
 class PreparedProblem {
 public:
   /// Throws InputError for everything that is wrong with the problem and can be known before it is solved, and
-  /// EnvironmentError where this machine lacks something.
-  PreparedProblem(const io::Problem& problem, const RunOptions& options, const RunEvents& events, Phases& phases);
+  /// EnvironmentError where this machine lacks something. `before` is the same problem prepared with other options,
+  /// whose meshes are taken; null: they are read or made.
+  PreparedProblem(const io::Problem& problem, const RunOptions& options, const RunEvents& events, Phases& phases,
+                  const PreparedProblem* before = nullptr);
   PreparedProblem(const PreparedProblem&) = delete;
   PreparedProblem& operator=(const PreparedProblem&) = delete;
 
@@ -92,6 +94,7 @@ public:
   void tell(const std::string& text) const;
 
 private:
+  void take_meshes(Phases& phases, const PreparedProblem* before);
   /// Returns the Dirichlet conditions with their values at the current time.
   std::vector<op::FieldCondition> make_conditions() const;
   /// Generates the kernels of the levels of multigrid. A problem that names no preconditioner gets Jacobi where there

@@ -29,6 +29,10 @@ Solution make_solution(const PreparedProblem& prepared, op::Vector values, solve
   return solution;
 }
 
+std::string preconditioner_name(const std::string& method, const std::string& preconditioner) {
+  return solvers::find_method(method).is_direct || preconditioner == "none" ? "" : preconditioner;
+}
+
 std::vector<io::OutputField> output_fields(const PreparedProblem& prepared, const op::Vector& values) {
   const auto& system = prepared.system();
   std::vector<io::OutputField> fields;

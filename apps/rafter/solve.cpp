@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/base/log.hpp>
 #include <rafter/base/output_file.hpp>
 #include <rafter/report/report.hpp>
 
@@ -27,29 +28,49 @@ void require_one_process() {
   }
 }
 
+/// Tells the progress of the run, unless that is to be quiet.
+Solution run_problem(const io::Problem& problem, const SolveOptions& options) {
+  const RunOptions run{
+      .device = options.problem.device, .threads = options.problem.threads, .plan = options.problem.plan};
+  if (options.is_quiet) return solve_problem(problem, run);
+  Console console;
+  const double rtol = problem.forms.F && !problem.time ? problem.newton.rtol : problem.solver.control.rtol;
+  return solve_problem(
+      problem, run,
+      {.event = [&console](const std::string& text) { console.event(text); },
+       .compilation = [&console](std::size_t number, std::size_t count) { console.compilation(number, count); },
+       .iteration =
+           [&console, rtol](int number, double residual) {
+             console.iteration(number, residual, rtol);
+             return true;
+           }});
+}
+
+void print_report(const Solution& solution, const io::Problem& problem, report::Detail detail) {
+  const auto& report = solution.report;
+  if (!report.machine.warning.empty() && !report.operators.empty()) base::warn_once(report.machine.warning);
+  fmt::print("{}", report::to_text(report, detail));
+  if (solution.is_written)
+    fmt::print("\nwritten: {}{}\n", base::output_text(problem.output.file),
+               solution.is_converged ? "" : " (the last iterate of a solve that did not converge)");
+}
+
+/// "not converged after 7 iterations: ..."
+std::string failure_text(const report::SolveReport& report) {
+  return fmt::format("{} after {} iterations: {}", report.status, report.iterations, report.message);
+}
+
 } // namespace
 
 int run_solve(const SolveOptions& options) {
   require_one_process();
+  if (options.is_quiet) base::set_warning_handler({});
   const auto problem = io::read_problem(options.problem.file, options.problem.overrides);
   base::claim_outputs(
       std::vector<base::NamedFile>{{"--json", options.json},
                                    {problem.output.location.text() + ": output.file", problem.output.file}},
       input_files(problem));
-  Console console;
-  const RunEvents events{
-      .event = [&console](const std::string& text) { console.event(text); },
-      .compilation = [&console](std::size_t number, std::size_t count) { console.compilation(number, count); },
-      .iteration =
-          [&](int number, double residual) {
-            console.iteration(number, residual,
-                              problem.forms.F && !problem.time ? problem.newton.rtol : problem.solver.control.rtol);
-            return true;
-          }};
-  const RunOptions run{
-      .device = options.problem.device, .threads = options.problem.threads, .plan = options.problem.plan};
-  const auto solution = solve_problem(problem, run, events);
-  console.clear();
+  const auto solution = run_problem(problem, options);
   // The file is written first, since whoever reads the text may close the pipe early. The text is printed even if the
   // file cannot be written.
   std::exception_ptr failure;
@@ -58,12 +79,12 @@ int run_solve(const SolveOptions& options) {
     } catch (const base::Error&) {
       failure = std::current_exception();
     }
-  fmt::print("{}", report::to_text(solution.report));
-  if (solution.is_written)
-    fmt::print("\nwritten: {}{}\n", base::output_text(problem.output.file),
-               solution.is_converged ? "" : " (the last iterate of a solve that did not converge)");
+  if (!options.is_quiet)
+    print_report(solution, problem, options.is_verbose ? report::Detail::all : report::Detail::results);
   if (failure) std::rethrow_exception(failure);
-  return solution.report.status == "converged" ? exit_done : exit_not_solved;
+  if (solution.report.status == "converged") return exit_done;
+  if (options.is_quiet) throw base::SolverError(failure_text(solution.report));
+  return exit_not_solved;
 }
 
 } // namespace rafter::app

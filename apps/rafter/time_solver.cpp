@@ -220,6 +220,7 @@ private:
     auto& report = solution.report;
     report.method = stepper_.is_linear() ? choice_.method : "newton with " + choice_.method;
     report.reason = choice_.reason;
+    report.preconditioner_name = preconditioner_name(choice_.method, problem_.solver.preconditioner);
     if (const auto* last = stepper_.preconditioner()) report.preconditioner = last->description();
     report.message = last_.message;
     report.warning = warning_;

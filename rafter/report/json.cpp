@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
+#include <type_traits>
 
 #include <nlohmann/json.hpp>
 #include <rafter/base/terminal_text.hpp>
-#include <rafter/base/text.hpp>
+#include <rafter/report/figures.hpp>
 #include <rafter/report/report.hpp>
 
 namespace rafter::report {
@@ -11,41 +11,59 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The plans that differ, one after the other.
-std::string plans_text(const std::vector<KernelPlan>& plans) {
-  std::vector<std::string> texts;
-  for (const auto& [kernel, plan] : plans)
-    if (const auto text = schedule::to_string(plan); std::ranges::find(texts, text) == texts.end())
-      texts.push_back(text);
-  return base::join(texts, "; ");
+Json value_json(const FigureValue& value) {
+  return std::visit(
+      [](const auto& held) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>)
+          return Json();
+        else
+          return Json(held);
+      },
+      value);
+}
+
+/// A row without its empty figures.
+template <class Row> Json row_json(std::span<const Figure<Row>> figures, const Row& row) {
+  Json result = Json::object();
+  for (const auto& figure : figures)
+    if (const auto value = figure.value(row); !figure.key.empty() && !std::holds_alternative<std::monostate>(value))
+      result[figure.key] = value_json(value);
+  return result;
+}
+
+/// What the keys of the rows of a list mean.
+template <class Row> Json legend_json(std::span<const Figure<Row>> figures) {
+  Json result = Json::object();
+  for (const auto& figure : figures)
+    if (!figure.key.empty()) result[figure.key] = figure.meaning;
+  return result;
 }
 
 Json operator_json(const OperatorReport& report) {
-  return {{"name", report.name},
-          {"plan", plans_text(report.plans)},
-          {"dofs_per_second", report.dofs_per_second},
-          {"gflops", report.gflops},
-          {"gbytes_per_second", report.gbytes_per_second},
-          {"bound_seconds", report.bound_seconds},
-          {"seconds", report.seconds},
-          {"share", report.share},
-          {"limited_by", report.limited_by}};
+  Json result = row_json(operator_figures(), report);
+  result["plans"] = Json::array();
+  for (const auto& [kernel, plan] : report.plans)
+    result["plans"].push_back({{"kernel", kernel}, {"plan", schedule::to_string(plan)}});
+  return result;
 }
 
 Json newton_json(const std::vector<NewtonStepReport>& steps) {
   Json list = Json::array();
   int iterations = 0;
-  for (const auto& step : steps) {
-    Json entry{{"load_factor", step.load_factor}, {"residual", step.residual}};
-    if (!step.is_last) {
-      entry["length"] = step.length;
-      entry["tolerance"] = step.tolerance;
-      entry["linear_iterations"] = step.linear_iterations;
-      iterations += step.linear_iterations;
-    }
-    list.push_back(std::move(entry));
+  for (const auto& row : newton_rows(steps)) {
+    list.push_back(row_json(newton_figures(), row));
+    if (!row.step.is_last) iterations += row.step.linear_iterations;
   }
   return {{"linear_iterations", iterations}, {"steps", std::move(list)}};
+}
+
+Json machine_json(const MachineReport& machine) {
+  Json result{{"name", machine.name},
+              {"threads", machine.threads},
+              {"gflops", machine.gflops},
+              {"gbytes_per_second", machine.gbytes_per_second}};
+  if (!machine.warning.empty()) result["warning"] = machine.warning;
+  return result;
 }
 
 Json time_json(const TimeReport& time) {
@@ -80,6 +98,7 @@ std::string to_json(const SolveReport& report) {
   json["cells"] = object(report.cells);
   if (!report.method.empty()) json["method"] = report.method;
   if (!report.reason.empty()) json["reason"] = report.reason;
+  if (!report.preconditioner_name.empty()) json["preconditioner_name"] = report.preconditioner_name;
   if (!report.preconditioner.empty()) json["preconditioner"] = report.preconditioner;
   if (report.factors)
     json["factors"] = {{"kind", report.factors->kind},
@@ -112,11 +131,10 @@ std::string to_json(const SolveReport& report) {
                              {"num_to_host", copies.num_to_host}};
   json["operators"] = Json::array();
   for (const auto& entry : report.operators) json["operators"].push_back(operator_json(entry));
-  json["machine"] = {{"name", report.machine.name},
-                     {"threads", report.machine.threads},
-                     {"gflops", report.machine.gflops},
-                     {"gbytes_per_second", report.machine.gbytes_per_second}};
+  json["machine"] = machine_json(report.machine);
   if (report.peak_memory_bytes > 0) json["peak_memory_bytes"] = report.peak_memory_bytes;
+  json["legend"]["operators"] = legend_json(operator_figures());
+  if (!report.newton.empty()) json["legend"]["newton"] = legend_json(newton_figures());
   // Titles come from files that may be damaged: bytes that are not UTF-8 are replaced, not refused.
   return base::terminal_json(json.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }

@@ -11,7 +11,7 @@
 #include <rafter/report/table.hpp>
 #include <rafter/schedule/plan.hpp>
 
-/// What a solve tells its user: one object with the keys of `--json`, and the same as text.
+/// What a solve tells its user: one structure, which `--json` writes as an object and the command as text.
 namespace rafter::report {
 
 /// A kernel of an operator, one per shape of cell, kind of map and facets, and what was decided about it.
@@ -43,6 +43,7 @@ struct MachineReport {
   int threads = 1;
   double gflops = 0;            ///< peak of double precision, all threads together
   double gbytes_per_second = 0; ///< memory bandwidth, all threads together
+  std::string warning;          ///< what to know of bounds and shares, which rest on these; empty: nothing
 };
 
 /// Relative norms of the residual that a solve ended with.
@@ -51,7 +52,8 @@ struct ResidualReport {
   double residual = 0;                  ///< 2-norm
   std::optional<double> preconditioned; ///< (M^-1 r, r)^1/2; absent: not known
   double of_first_residual = 0;         ///< 2-norm relative to the first residual, with lifted boundary values
-  bool has_lift = false; ///< boundary values are not zero: the others are relative to loads and reactions
+  bool has_lift = false;  ///< boundary values are not zero: the others are relative to loads and reactions
+  bool has_forces = true; ///< false: these are rounding errors, and the others are relative to |A| |x|
 };
 
 /// The factorisation of a direct solve.
@@ -87,7 +89,7 @@ struct TimeReport {
   std::vector<TimeStepReport> steps; ///< that were taken
 };
 
-/// Everything that `--json` writes; lists keep their order in the text.
+/// Everything that a solve tells; lists keep their order in the text.
 struct SolveReport {
   std::string title;
   std::string version; ///< empty: of this library
@@ -100,6 +102,7 @@ struct SolveReport {
   std::vector<std::pair<std::string, std::int64_t>> cells; ///< per shape
   std::string method;                                      ///< of the solver: "cg", ...; empty: not known
   std::string reason;                                      ///< why this method, where the problem does not say which
+  std::string preconditioner_name;                         ///< "jacobi", ...; empty: none, as in direct solves
   std::string preconditioner;                              ///< what was built; empty: its name says all
   std::optional<FactorReport> factors;                     ///< of direct solves
   std::vector<NewtonStepReport> newton;                    ///< of residual forms, which `iterations` counts
@@ -121,7 +124,13 @@ struct SolveReport {
 /// The object of `--json`; numbers that are not finite become null.
 std::string to_json(const SolveReport& report);
 
-/// The table at the end of `rafter solve`.
-std::string to_text(const SolveReport& report);
+/// Says how much a text holds.
+enum class Detail : std::uint8_t {
+  results, ///< results first, then times and the speed of operators, a line each
+  all      ///< also all norms, steps, parts of the preconditioner, legends of tables, bounds and plans
+};
+
+/// What `rafter solve` prints at its end.
+std::string to_text(const SolveReport& report, Detail detail = Detail::results);
 
 } // namespace rafter::report

@@ -136,7 +136,7 @@ Result run_for_each_field(const op::LinearOperator& A, const Vector& b, Vector& 
   for (int run = 1; result.status == Status::converged; ++run) {
     unsolved = options.fields->find_unsolved(x, residual_of(A, b, x), control.rtol, control.atol);
     const bool is_spent = control.max_iterations && result.iterations >= *control.max_iterations;
-    if (!unsolved || run == max_runs || is_spent || !result.warning.empty()) break;
+    if (!unsolved || run == max_runs || is_spent || result.is_at_rounding || !result.warning.empty()) break;
     const auto again = options_to_go_on(options, result, 0.5 / unsolved->excess);
     auto next = run_method(A, b, x, M, again);
     const bool is_stopped = next.failure == Failure::stopped;
@@ -145,7 +145,7 @@ Result run_for_each_field(const op::LinearOperator& A, const Vector& b, Vector& 
       result.failure = next.failure;
       result.message = next.message;
     }
-    const bool goes_on = next.status == Status::converged && next.warning.empty();
+    const bool goes_on = next.status == Status::converged && !next.is_at_rounding && next.warning.empty();
     append(result, std::move(next));
     if (goes_on) continue;
     unsolved = options.fields->find_unsolved(x, residual_of(A, b, x), control.rtol, control.atol);

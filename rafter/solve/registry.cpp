@@ -287,14 +287,39 @@ void warn_if_indefinite(const Preconditioner& M, const SolverOptions& options) {
 
 namespace {
 
-/// Says whether rounding errors of A x, 16 eps |A| |x|, are large enough beside b to hide that A is singular.
-bool is_swamped(const LinearOperator& A, const Vector& b, const Vector& x) {
-  constexpr double num_roundings = 16, most = 1e-2;
+/// Returns eps |A| |x|, below which no residual b - A x can be expected.
+double rounding_of_product(const LinearOperator& A, const Vector& b, const Vector& x) {
   const VectorOps ops(A);
   RoundingLevel rounding(A, ops);
   const Vector start = random_free_vector(A, 0);
   rounding.holds(start, ops.norm(start), x, b);
-  return !(num_roundings * rounding.least() <= most * free_norm(A, ops, b));
+  return rounding.least();
+}
+
+constexpr double num_roundings = 16; ///< as in RoundingLevel
+
+/// Says whether rounding errors of A x, 16 eps |A| |x|, are large enough beside b to hide that A is singular.
+bool is_swamped(const LinearOperator& A, const Vector& b, const Vector& x) {
+  constexpr double most = 1e-2;
+  return !(num_roundings * rounding_of_product(A, b, x) <= most * free_norm(A, VectorOps(A), b));
+}
+
+/// A solution without forces, such as a constant one, has loads and reactions of rounding errors alone. Beside these
+/// its residual says nothing; beside |A| |x| it is that of a solution which is exact to rounding, and no warning is
+/// due.
+void take_product_norm(const LinearOperator& A, const Vector& b, const Vector& x, const ReferenceNorm& reference,
+                       Result& result) {
+  const bool is_exact = result.status == Status::converged && result.is_at_rounding && result.relative_error &&
+                        *result.relative_error <= told_error;
+  if (!is_exact || !reference) return;
+  const double forces = reference(x), rounding = rounding_of_product(A, b, x);
+  if (!(forces <= num_roundings * rounding)) return;
+  result.product_norm = rounding / std::numeric_limits<double>::epsilon();
+  const double ratio = forces / *result.product_norm;
+  result.relative_residual *= ratio;
+  for (double& residual : result.history) residual *= ratio;
+  result.relative_error.reset();
+  result.warning.clear();
 }
 
 /// Says how far a solution is to be trusted whose residual stands at the level of rounding errors.
@@ -332,6 +357,7 @@ Result run_method(const LinearOperator& A, const Vector& b, Vector& x, const Pre
   const Method& method = find_method(options.method);
   Result result = method.run(A, b, x, M, options);
   if (result.is_at_rounding && !method.is_direct) judge(A, b, x, M, options, result);
+  take_product_norm(A, b, x, options.control.reference, result);
   return result;
 }
 
@@ -356,7 +382,9 @@ Result solve(const LinearOperator& A, const Vector& b, Vector& x, const Precondi
   const bool is_wanted = first.preconditioned && (is_preconditioned || M.diagonal());
   const bool is_known = result.last_norms && (result.last_norms->preconditioned || !is_wanted);
   const Norms last = is_known ? *result.last_norms : measured(A, b, x, M, is_wanted);
-  result.norms = relative_norms(first, last, share_of_reference(first));
+  const double share = result.product_norm ? *result.product_norm / first.residual : share_of_reference(first);
+  result.norms = relative_norms(first, last, share);
+  result.norms->has_forces = !result.product_norm;
   // A solve that did not converge knows no more than the residual that it updated. (gmres with side = "left" judges
   // another norm than these.)
   if (result.status != Status::converged && !(options.method == "gmres" && options.side == Side::left))

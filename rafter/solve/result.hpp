@@ -91,6 +91,7 @@ struct ResidualNorms {
   /// |(M^-1 r, r)|^1/2; absent where it did not end the solve and takes an application of M^-1 that is no scaling.
   std::optional<double> preconditioned;
   double of_first_residual = 0; ///< |r|_2 relative to the first residual, which has the boundary values lifted into it
+  bool has_forces = true;       ///< false: the others are relative to |A| |x| (Result::product_norm)
 };
 
 /// Result of a solve.
@@ -111,6 +112,9 @@ struct Result {
   std::optional<double> relative_error;
   /// Says whether the solve converged at the level of rounding errors, above its tolerance.
   bool is_at_rounding = false;
+  /// The norm |A| |x| that residuals are relative to where loads and reactions are no more than its rounding errors, as
+  /// of a constant solution; absent: there are forces.
+  std::optional<double> product_norm;
   /// Norms of b - A x before the first and after the last iteration, as far as the method has computed them.
   std::optional<Norms> first_norms, last_norms;
   std::optional<ResidualNorms> norms; ///< present where solve() has computed them

@@ -70,6 +70,25 @@ class CommandTest(unittest.TestCase):
         return subprocess.run([RAFTER, *arguments], cwd=self.directory.name, capture_output=True, text=True,
                               timeout=PATIENCE_SECONDS, check=False, env={**os.environ, **(environment or {})})
 
+    def solved_file(self, path, *arguments, sets=(), code=DONE):
+        """Solves the problem of a file, with keys set as in sets=["mesh.refine=1"], and returns its report and the finished
+        process. The report's file is removed."""
+        overrides = [argument for key in sets for argument in ("--set", key)]
+        result = self.run_rafter("solve", path, "--json", "report.json", *arguments, *overrides)
+        self.assertEqual(result.returncode, code, result.stderr + result.stdout)
+        with open(self.path("report.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        os.remove(self.path("report.json"))
+        return report, result
+
+    def solved(self, text, *arguments, **options):
+        """Solves the problem of a text, as solved_file() does."""
+        return self.solved_file(self.write(text), *arguments, **options)
+
+    def report(self, text, *arguments, **options):
+        """Returns the report alone."""
+        return self.solved(text, *arguments, **options)[0]
+
     def assert_refused(self, result, *fragments, code=WRONG_INPUT):
         """The command returns the code with one message that has these fragments, and leaves no new file."""
         self.assertEqual(result.returncode, code, result.stderr + result.stdout)
@@ -302,10 +321,7 @@ right = "u*ds('xmax')"
 """
         for shape, degree in [("triangle", 1), ("triangle", 4), ("mixed", 3)]:
             problem = self.write(text.replace("SHAPE", shape).replace("DEGREE", str(degree)))
-            result = self.run_rafter("solve", problem, "--json", "report.json")
-            self.assertEqual(result.returncode, DONE, result.stderr)
-            with open(self.path("report.json"), encoding="utf-8") as file:
-                functionals = json.load(file)["functionals"]
+            functionals = self.solved_file(problem)[0]["functionals"]
             self.assertAlmostEqual(functionals["left"], 0.3, delta=1e-14)
             self.assertAlmostEqual(functionals["right"], 0.6, delta=1e-14)
 
@@ -314,128 +330,6 @@ right = "u*ds('xmax')"
         text = text.replace("k*inner(grad(u), grad(v))*dx", "inner(dot(D, grad(u)), grad(v))*dx")
         result = self.run_rafter("solve", self.write(text.replace("2*k*v*dx", "b[1]*v*dx")))
         self.assertEqual(result.returncode, DONE, result.stderr)
-
-
-class Solving(CommandTest):
-    def test_floats_solve_to_their_own_digits(self):
-        plan = ["--plan", "factors=recompute compute=float accumulate=float"]
-        rough = self.changed("1.0e-11", "1.0e-5").replace("1.0e-9", "1.0e-4")
-        result = self.run_rafter("solve", self.write(rough), *plan)
-        self.assertEqual(result.returncode, DONE, result.stderr + result.stdout)
-        result = self.run_rafter("solve", self.write(POISSON), *plan)
-        self.assertEqual(result.returncode, NOT_SOLVED, result.stderr + result.stdout)
-
-    def without_condition(self):
-        return re.sub(r"\[\[dirichlet\]\]\n.*\n.*\n", "", POISSON)
-
-    def test_pure_neumann_problem_is_singular(self):
-        self.refused(self.without_condition(), "singular", "constants of u", "[[constraint]]", "mean = 0.0")
-
-    def test_free_elastic_body_is_singular(self):
-        text = self.without_condition().replace("degree = 2", "degree = 2\ncomponents = 2").split("[check]")[0]
-        text = text.replace("k*inner(grad(u), grad(v))*dx", "inner(sym(grad(u)), sym(grad(v)))*dx")
-        self.refused(text.replace('L = "2*k*v*dx"', ""), "singular", "component 1 of u", "rotations of u")
-
-    def test_periodic_sides_are_no_boundary(self):
-        periodic = POISSON.replace("[fields.u]", '[[periodic]]\nfrom = "xmin"\nto = 2\n[fields.u]')
-        self.refused(periodic, "dirichlet[0].tags", "tag 1 (xmin) are periodic")
-        periodic = periodic.replace('["xmin", "xmax"]', '"all"')
-        self.refused(periodic.replace("2*k*v*dx", "2*k*v*ds('xmax')"), "forms.L", "tag 2 (xmax) are periodic")
-        self.refused(periodic.replace("[fields.u]", '[[periodic]]\nfrom = [3]\nto = "ymax"\n[fields.u]'),
-                     "dirichlet[0].tags", "all its outer facets are periodic")
-        self.refused(periodic.replace("to = 2", 'to = ["xmay"]'), "periodic[0].to", "did you mean 'xmax'")
-        self.refused(periodic.replace("to = 2", 'to = "ymax"'), "problem.toml:4:1: periodic:", "no translate of 'xmin'")
-        self.refused(periodic.replace("[3, 3]", "[1, 3]"), "periodic:", "at least two cells")
-        result = self.run_rafter("solve", self.write(periodic.split("[check]")[0].replace("[3, 3]", "[2, 3]")))
-        self.assertEqual(result.returncode, DONE, result.stderr)
-
-    def test_coupled_fields_that_share_a_constant_are_singular(self):
-        text = self.without_condition().replace("[coefficients]", "[fields.w]\n[coefficients]").split("[check]")[0]
-        text = text.replace("k*inner(grad(u), grad(v))*dx",
-                            "(inner(grad(u), grad(v_u)) + inner(grad(w), grad(v_w)) + (u - w)*(v_u - v_w))*dx")
-        self.refused(text.replace("2*k*v*dx", "v_u*dx"), "singular")
-
-    def test_fields_may_appear_in_any_order(self):
-        text = self.without_condition().replace("[coefficients]", "[fields.w]\n[coefficients]").split("[check]")[0]
-        text = text.replace("2*k*v*dx", "v_u*dx").replace(
-            "k*inner(grad(u), grad(v))*dx",
-            "(w*v_u + inner(grad(u), grad(v_u)) + 2*u*v_u + inner(grad(w), grad(v_w)) + 2*w*v_w + u*v_w)*dx")
-        result = self.run_rafter("solve", self.write(text))
-        self.assertEqual(result.returncode, DONE, result.stderr)
-
-    def test_reaction_term_makes_the_neumann_problem_regular(self):
-        text = self.without_condition().replace("k*inner(grad(u), grad(v))*dx",
-                                                "(inner(grad(u), grad(v)) + 1.0e-4*u*v)*dx").replace("1.0e-11", "1.0e-6").split("[check]")[0]
-        result = self.run_rafter("solve", self.write(text))
-        self.assertEqual(result.returncode, DONE, result.stderr)
-
-    def test_cg_refuses_an_operator_that_is_not_symmetric(self):
-        text = self.changed("k*inner(grad(u), grad(v))*dx", "(inner(grad(u), grad(v)) + 0.01*u.dx(0)*v)*dx")
-        for method in ("cg", "minres"):
-            self.refused(text, "not symmetric", f'"{method}"', 'method = "gmres"', '"direct"',
-                         arguments=["--set", f"solver.method={method}"])
-
-    def test_too_few_iterations(self):
-        result = self.run_rafter("solve", self.write(POISSON), "--set", "solver.max_iterations=2", "--json", "r.json",
-                                 "--set", "output.file=u.vtkhdf")
-        self.assertEqual(result.returncode, NOT_SOLVED)
-        with open(self.path("r.json"), encoding="utf-8") as file:
-            report = json.load(file)
-        self.assertEqual(report["status"], "not converged")
-        self.assertEqual(report["iterations"], 2)
-        self.assertFalse(os.path.exists(self.path("u.vtkhdf")))
-
-    def test_indefinite_operator(self):
-        problem = self.write(self.changed("k = 2.0", "k = -2.0"))
-        arguments = ["solve", problem, "--set", "solver.preconditioner=none"]
-        result = self.run_rafter(*arguments, "--set", "solver.method=cg")
-        self.assertEqual(result.returncode, NOT_SOLVED)
-        self.assertIn("definite", result.stdout)
-        result = self.run_rafter(*arguments, "--json", "r.json")  # no method is given
-        self.assertEqual(result.returncode, DONE, result.stderr + result.stdout)
-        with open(self.path("r.json"), encoding="utf-8") as file:
-            report = json.load(file)
-        self.assertEqual(report["method"], "direct")
-        self.assertIn("p.Ap <= 0", report["reason"])
-        self.assertEqual(report["factors"]["kind"], "L D L^T")
-        self.assertGreater(report["factors"]["negative_pivots"], 0)
-
-    def test_failed_check(self):
-        text = self.changed('[check]\nu = "x[0]*(1 - x[0])"', '[check]\nu = "x[0]"')
-        result = self.run_rafter("solve", self.write(text), "--json", "r.json")
-        self.assertEqual(result.returncode, NOT_SOLVED)
-        self.assertIn("failed check", result.stdout)
-        with open(self.path("r.json"), encoding="utf-8") as file:
-            self.assertEqual(json.load(file)["status"], "failed check")
-
-    def test_first_solves_tell_which_kernels_are_compiled(self):
-        with tempfile.TemporaryDirectory() as cache:
-            fill_cache(cache)
-            arguments = ["solve", self.write(POISSON)]
-            first, second = (self.run_rafter(*arguments, environment={"XDG_CACHE_HOME": cache}) for _ in range(2))
-        for result in (first, second):
-            self.assertEqual(result.returncode, DONE, result.stderr)
-            self.assertNotIn("compiling", result.stdout)
-        told = [tuple(map(int, numbers)) for numbers in re.findall(r"^compiling (\d+) of (\d+) kernels$", first.stderr, re.M)]
-        count = told[0][1]
-        self.assertEqual(told[0], (1, count))
-        self.assertEqual(told[-1], (count, count))
-        self.assertEqual(told, sorted(told))
-        self.assertNotIn("compiling", second.stderr)
-
-    def test_interrupt_stops_cleanly(self):
-        text = self.changed("cells = [3, 3]", "cells = [200, 200]").replace("rtol = 1.0e-11", "rtol = 1.0e-14\n"
-                            "max_iterations = 100000000\npreconditioner = \"none\"").replace("degree = 2", "degree = 8")
-        process = subprocess.Popen([RAFTER, "solve", self.write(text), "--set", "output.file=u.vtkhdf", "--json", "r.json"],
-                                   cwd=self.directory.name, stderr=subprocess.PIPE, text=True, stdout=subprocess.DEVNULL)
-        for line in process.stderr:
-            if line.startswith("setup"):
-                break
-        process.send_signal(signal.SIGINT)
-        rest = process.communicate(timeout=PATIENCE_SECONDS)[1]
-        self.assertEqual(process.returncode, NOT_SOLVED, rest)
-        self.assertIn("stopped by a signal", rest)
-        self.assertEqual(sorted(os.listdir(self.directory.name)), ["problem.toml"])
 
 
 class Outputs(CommandTest):
@@ -475,12 +369,10 @@ class Outputs(CommandTest):
         self.assertEqual(result.returncode, ENVIRONMENT)
 
     def test_json_has_exactly_the_keys_of_the_interface(self):
-        result = self.run_rafter("solve", self.write(POISSON), "--json", "r.json", "--set", "output.file=u.vtkhdf")
-        self.assertEqual(result.returncode, DONE, result.stderr)
-        with open(self.path("r.json"), encoding="utf-8") as file:
-            report = json.load(file)
+        report, result = self.solved(POISSON, sets=["output.file=u.vtkhdf"])
         self.assertEqual(set(report), {"title", "version", "status", "dofs", "cells", "method", "reason", "factors", "iterations", "residual",
-                                       "residuals", "errors", "functionals", "seconds", "operators", "machine", "history", "peak_memory_bytes"})
+                                       "residuals", "errors", "functionals", "seconds", "operators", "machine", "history", "peak_memory_bytes",
+                                       "legend"})
         self.assertEqual(len(report["history"]), report["iterations"] + 1)
         self.assertGreater(report["peak_memory_bytes"], 1 << 20)
         self.assertIn("peak memory 0.", result.stdout)
@@ -493,8 +385,10 @@ class Outputs(CommandTest):
         self.assertLessEqual({"mesh", "spaces", "kernels", "setup", "solve", "output"}, set(report["seconds"]))
         self.assertEqual([entry["name"] for entry in report["operators"]], ["apply", "right-hand side"])
         for entry in report["operators"]:
-            self.assertEqual(set(entry), {"name", "plan", "dofs_per_second", "gflops", "gbytes_per_second",
-                                          "bound_seconds", "seconds", "share", "limited_by"})
+            keys = {"name", "plan", "dofs_per_second", "gflops", "gbytes_per_second", "bound_seconds", "seconds", "share", "limited_by"}
+            self.assertEqual(set(entry), keys | {"plans"})
+            self.assertEqual(set(report["legend"]["operators"]), keys)
+            self.assertIn(entry["plans"][0]["plan"], entry["plan"])
             self.assertGreater(entry["seconds"], 0)
             self.assertGreater(entry["bound_seconds"], 0)
         self.assertTrue(os.path.exists(self.path("u.vtkhdf")))
@@ -502,11 +396,7 @@ class Outputs(CommandTest):
     def test_iterations_of_cg_are_reported_with_the_bytes_of_their_vectors(self):
         text, moved = self.write(POISSON), {}
         for fused in ("true", "false"):
-            result = self.run_rafter("solve", text, "--json", "r.json", "--set", "mesh.box.cells=[9,7]",
-                                     "--set", "solver.fused=" + fused)
-            self.assertEqual(result.returncode, DONE, result.stderr)
-            with open(self.path("r.json"), encoding="utf-8") as file:
-                report = json.load(file)
+            report, _ = self.solved_file(text, sets=["mesh.box.cells=[9,7]", "solver.fused=" + fused])
             self.assertGreaterEqual(report["iterations"], 10)
             entry = report["operators"][-1]
             self.assertEqual(entry["name"], "cg iteration")
@@ -515,21 +405,14 @@ class Outputs(CommandTest):
 
     def test_a_plan_from_the_report_replays(self):
         text = self.write(POISSON)
-        self.assertEqual(self.run_rafter("solve", text, "--json", "r.json").returncode, DONE)
-        with open(self.path("r.json"), encoding="utf-8") as file:
-            plan = json.load(file)["operators"][0]["plan"]
-        self.assertEqual(self.run_rafter("solve", text, "--json", "s.json", "--plan", plan).returncode, DONE)
-        with open(self.path("s.json"), encoding="utf-8") as file:
-            self.assertEqual(json.load(file)["operators"][0]["plan"], plan)
+        plan = self.solved_file(text)[0]["operators"][0]["plan"]
+        self.assertEqual(self.solved_file(text, "--plan", plan)[0]["operators"][0]["plan"], plan)
 
     def test_results_do_not_depend_on_the_number_of_threads(self):
         text, plan, values = self.write(POISSON), [], []
         # The fastest plan may depend on the number of threads: the first run finds one for the others.
         for threads in ("1", "1", "2"):
-            result = self.run_rafter("solve", text, "--threads", threads, "--json", "r.json", *plan)
-            self.assertEqual(result.returncode, DONE)
-            with open(self.path("r.json"), encoding="utf-8") as file:
-                report = json.load(file)
+            report, _ = self.solved_file(text, "--threads", threads, *plan)
             if plan:
                 values.append((report["iterations"], report["residual"]))
             plan = ["--plan", report["operators"][0]["plan"]]

@@ -4,7 +4,6 @@
 
 usage: data_fields_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
 """
-import json
 import os
 import sys
 import unittest
@@ -71,12 +70,8 @@ class DataFields(command_test.CommandTest):
         result = self.run_rafter("solve", self.write(FIRST))
         self.assertEqual(result.returncode, command_test.DONE, result.stderr)
 
-    def solve(self, text, *overrides):
-        sets = [argument for override in overrides for argument in ("--set", override)]
-        result = self.run_rafter("solve", self.write(text), "--json", "report.json", *sets)
-        self.assertEqual(result.returncode, command_test.DONE, result.stderr + result.stdout)
-        with open(self.path("report.json"), encoding="utf-8") as file:
-            return json.load(file)
+    def solve(self, text, *sets):
+        return self.report(text, sets=sets)
 
     def refused(self, text, *overrides):
         before = sorted(os.listdir(self.directory.name))

@@ -4,7 +4,6 @@
 
 usage: definitions_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
 """
-import json
 import os
 import sys
 import unittest
@@ -92,22 +91,16 @@ max_l2_error = 1e-7
 
 
 class SharedDefinitions(command_test.CommandTest):
-    def solve(self, text):
-        result = self.run_rafter("solve", self.write(text), "--json", "report.json")
-        self.assertEqual(result.returncode, command_test.DONE, result.stderr + result.stdout)
-        with open(self.path("report.json"), encoding="utf-8") as file:
-            return json.load(file)
-
     def test_all_places_of_a_stationary_problem(self):
-        functionals = self.solve(STATIONARY)["functionals"]
+        functionals = self.report(STATIONARY)["functionals"]
         self.assertAlmostEqual(functionals["square"], 1/3, 12)
         self.assertAlmostEqual(functionals["edge"], 1/2, 12)
 
     def test_residuals_and_their_derivatives(self):
-        self.solve(RESIDUAL)
+        self.report(RESIDUAL)
 
     def test_steps_in_time(self):
-        self.solve(IN_TIME)
+        self.report(IN_TIME)
 
     def test_kernels_and_their_programs(self):
         result = self.run_rafter("kernel", self.write(STATIONARY), "--tensor-program", "--loop-program", "--source")

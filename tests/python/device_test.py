@@ -35,10 +35,8 @@ class Devices(command_test.CommandTest):
         self.skipTest("this machine has no OpenCL device (apt-get install pocl-opencl-icd)")
 
     def solve(self, device, *arguments):
-        result = self.run_rafter("solve", self.write(command_test.POISSON), "--device", device, "--json", "report.json", *arguments)
-        self.assertEqual(result.returncode, command_test.DONE, result.stderr)
-        with open(self.path("report.json"), encoding="utf-8") as file:
-            return result.stdout, json.load(file)
+        report, result = self.solved(command_test.POISSON, "--device", device, "--verbose", *arguments)
+        return result.stdout, report
 
     def test_copies_are_told_per_phase_where_a_device_has_memory_of_its_own(self):
         text, report = self.solve("checked")
@@ -51,6 +49,11 @@ class Devices(command_test.CommandTest):
         self.assertRegex(text, r"phase +seconds +share +MB to device +MB to host +copies")
         total = sum(copies["num_to_device"] + copies["num_to_host"] for copies in report["copies"].values())
         self.assertRegex(text, rf"(?m)^total .* {total}$")
+
+    def test_copies_of_all_phases_are_one_line_of_the_short_report(self):
+        report, result = self.solved(command_test.POISSON, "--device", "checked")
+        total = sum(copies["num_to_device"] + copies["num_to_host"] for copies in report["copies"].values())
+        self.assertRegex(result.stdout, rf"(?m)^copied: \S+ MB to the device, \S+ MB to the host, in {total} copies$")
 
     def test_the_host_copies_nothing_and_says_nothing_of_it(self):
         text, report = self.solve("host")
@@ -104,11 +107,8 @@ class Devices(command_test.CommandTest):
 
     def test_solves_with_blocks_of_fields_keep_their_vectors_on_the_device(self):
         self.require_opencl()
-        result = self.run_rafter("solve", os.path.join(command_test.SOURCE, "examples", "stokes-block.toml"), "--device", "opencl",
-                                 "--set", "output.file=stokes.vtkhdf", "--json", "report.json")
-        self.assertEqual(result.returncode, command_test.DONE, result.stderr)
-        with open(self.path("report.json"), encoding="utf-8") as file:
-            report = json.load(file)
+        report, _ = self.solved_file(os.path.join(command_test.SOURCE, "examples", "stokes-block.toml"), "--device", "opencl",
+                                     sets=["output.file=stokes.vtkhdf"])
         self.assertGreater(report["iterations"], 20)
         for direction in ("device", "host"):
             self.assertLess(report["copies"]["solve"][f"bytes_to_{direction}"], 8 * report["dofs"], "a vector was copied")

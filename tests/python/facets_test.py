@@ -81,18 +81,9 @@ class Facets(command_test.CommandTest):
         row = Row(dim, n, [(tag, x * n) for tag, x in facets], is_open)
         self.write(row.mfem() if is_mfem else row.gmsh(names or {}), "row.msh")
 
-    def solved(self, text, *options):
-        self.write(text, "problem.toml")
-        result = self.run_rafter("solve", "problem.toml", "--json", "report.json", *options)
-        self.assertEqual(result.returncode, command_test.DONE, result.stderr)
-        with open(self.path("report.json"), encoding="utf-8") as file:
-            report = json.load(file)
-        os.remove(self.path("report.json"))
-        return report, result.stdout + result.stderr
-
     def expect_flux(self, text, *options):
         """u is 1 from x = 0 to 1 and falls to 0 at x = 2. If the condition inside were lost, the flux would be -0.5."""
-        report, _messages = self.solved(text, *options)
+        report = self.report(text, *options)
         self.assertAlmostEqual(report["functionals"]["flux"], -1, delta=1e-8)
         self.assertAlmostEqual(report["functionals"]["left"], 1, delta=1e-8)
 
@@ -122,7 +113,7 @@ class Facets(command_test.CommandTest):
                                                                                "inner(sym(grad(u)), sym(grad(v)))")
         text = text.replace("value = 1.0\n[[dirichlet]]\ntags = [2]\nvalue = 0.0", "value = [0.0, 0.0]")
         text = text.replace('a = ', 'L = "v[0]*ds(2)"\na = ').replace("u.dx(0)*ds(2)", "u[0]*ds(2)").replace("u*dx(10)", "u[0]*dx(10)")
-        report, _messages = self.solved(text)
+        report = self.report(text)
         self.assertGreater(report["functionals"]["flux"], 0.5)
         self.assertAlmostEqual(report["functionals"]["left"], 0, delta=1e-9)
 
@@ -135,12 +126,12 @@ class Facets(command_test.CommandTest):
 
     def test_integrals_that_leave_out_facets_inside_warn(self):
         self.row(names={"hot": (1, HOT)})
-        report, messages = self.solved(FLUX.replace("u*dx(10)", "1*ds('hot')"))
+        report, result = self.solved(FLUX.replace("u*dx(10)", "1*ds('hot')"))
         self.assertAlmostEqual(report["functionals"]["left"], 1, delta=1e-12)
-        self.assertIn("functionals.left: 1 of the 2 facets of 'hot' lies inside the domain", messages)
-        self.assertEqual(messages.count("lies inside the domain"), 1)
-        _report, messages = self.solved(FLUX)
-        self.assertNotIn("inside the domain", messages)
+        self.assertIn("functionals.left: 1 of the 2 facets of 'hot' lies inside the domain", result.stderr)
+        self.assertEqual(result.stderr.count("lies inside the domain"), 1)
+        _, result = self.solved(FLUX)
+        self.assertNotIn("inside the domain", result.stderr)
 
     def test_groups_exist_for_a_use_only_with_members(self):
         self.row(names={"hot": (1, HOT), "body": (2, 10), "none": (1, 30), "nowhere": (2, 31), "tip": (0, 40)})
@@ -169,11 +160,11 @@ class Facets(command_test.CommandTest):
 
     def test_parts_that_touch_are_warned_of(self):
         self.row(facets=((HOT, 0), (COLD, 2)), is_open=True)
-        report, messages = self.solved(FLUX)
+        report, result = self.solved(FLUX)
         self.assertAlmostEqual(report["functionals"]["flux"], 0, delta=1e-9)
         for part in ("warning: ", "problem.toml:1:", "a pair of facets of the boundary lies at one place", "2 pieces", "(1, 0.5)",
                      "between quadrilateral 0 at (0.5, 0.5) and quadrilateral 1 at (1.5, 0.5)", "mesh.merge = 1e-09"):
-            self.assertIn(part, messages)
+            self.assertIn(part, result.stderr)
 
     def test_parts_that_touch_are_warned_of_by_rafter_mesh(self):
         for dim in (1, 2, 3):
@@ -191,9 +182,9 @@ class Facets(command_test.CommandTest):
         for dim in (1, 2, 3):
             for is_mfem in (False, True):
                 self.row(dim, n=2, facets=((HOT, 0), (COLD, 2)), is_open=True, is_mfem=is_mfem)
-                report, messages = self.solved(FLUX.replace('row.msh"', 'row.msh"\nmerge = 1e-9\nrefine = 1'))
+                report, result = self.solved(FLUX.replace('row.msh"', 'row.msh"\nmerge = 1e-9\nrefine = 1'))
                 self.assertAlmostEqual(report["functionals"]["flux"], -0.5, delta=1e-8)
-                self.assertNotIn("warning: problem.toml", messages)
+                self.assertNotIn("warning: problem.toml", result.stderr)
 
     def test_lengths_to_merge_at_are_checked(self):
         self.row(facets=((HOT, 0), (COLD, 2)), is_open=True)

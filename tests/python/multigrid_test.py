@@ -4,7 +4,6 @@
 
 usage: multigrid_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
 """
-import json
 import os
 import re
 import sys
@@ -30,19 +29,17 @@ preconditioner = "multigrid"
 
 
 class Multigrid(command_test.CommandTest):
-    def solved(self, problem, *arguments):
-        """Returns the report of a problem that is solved, and the text."""
-        result = self.run_rafter("solve", problem, "--json", "report.json", *arguments)
-        self.assertEqual(result.returncode, command_test.DONE, result.stderr + result.stdout)
-        with open(self.path("report.json"), encoding="utf-8") as file:
-            return json.load(file), result.stdout
+    def outcome(self, problem, *arguments):
+        """Returns the report of the problem of a file, and the text with its details."""
+        report, result = self.solved_file(problem, "--verbose", *arguments)
+        return report, result.stdout
 
     def test_the_beam_takes_few_iterations_at_every_degree_and_refinement(self):
         beam = os.path.join(command_test.SOURCE, "examples", "beam-multigrid.toml")
         for degree, refinements, most in ((1, (2, 3), 6), (2, (2, 3), 7), (4, (0, 1, 2), 8), (8, (2,), 10), (2, (1,), 8), (8, (0, 1), 11)):
             for refine in refinements:
                 with self.subTest(degree=degree, refine=refine):
-                    report, _ = self.solved(beam, "--set", f"fields.u.degree={degree}", "--set", f"mesh.refine={refine}")
+                    report, _ = self.outcome(beam, "--set", f"fields.u.degree={degree}", "--set", f"mesh.refine={refine}")
                     self.assertLessEqual(report["iterations"], most)
 
     def test_levels_in_single_precision_take_as_many_iterations_for_the_beam(self):
@@ -50,8 +47,8 @@ class Multigrid(command_test.CommandTest):
         for degree, refine in ((1, 3), (2, 2), (4, 1), (8, 0)):
             with self.subTest(degree=degree, refine=refine):
                 size = ("--set", f"fields.u.degree={degree}", "--set", f"mesh.refine={refine}")
-                in_double, _ = self.solved(beam, *size)
-                in_single, _ = self.solved(beam, *size, "--set", "solver.multigrid.precision=single")
+                in_double, _ = self.outcome(beam, *size)
+                in_single, _ = self.outcome(beam, *size, "--set", "solver.multigrid.precision=single")
                 self.assertEqual(in_single["iterations"], in_double["iterations"])
                 self.assertIn("in single precision", in_single["preconditioner"])
                 self.assertNotIn("in single precision", in_double["preconditioner"])
@@ -62,13 +59,13 @@ class Multigrid(command_test.CommandTest):
         energies = []
         for precision in ("double", "single"):
             text = BOX.replace('"multigrid"', f'"multigrid"\nrtol = 1e-13\nmultigrid.precision = "{precision}"')
-            report, _ = self.solved(self.write(text + '[functionals]\nenergy = "inner(grad(u), grad(u))*dx"\n'))
+            report, _ = self.outcome(self.write(text + '[functionals]\nenergy = "inner(grad(u), grad(u))*dx"\n'))
             self.assertLessEqual(report["residual"], 1e-13)
             energies.append(report["functionals"]["energy"])
         self.assertAlmostEqual(energies[0], energies[1], 12)
 
     def test_the_report_says_what_was_built(self):
-        report, text = self.solved(self.write(BOX))
+        report, text = self.outcome(self.write(BOX))
         self.assertTrue(report["preconditioner"].startswith(
             "V-cycle of 2 levels (degree 3 on 128 cells: 625 unknowns; degree 1 on 128 cells: 81 unknowns)"), report["preconditioner"])
         self.assertIn("preconditioner: V-cycle", text)
@@ -77,7 +74,7 @@ class Multigrid(command_test.CommandTest):
         energies = []
         for preconditioner in ("jacobi", "multigrid"):
             text = BOX.replace('"multigrid"', f'"{preconditioner}"\nrtol = 1e-12')
-            report, _ = self.solved(self.write(text + '[functionals]\nenergy = "inner(grad(u), grad(u))*dx"\n'),
+            report, _ = self.outcome(self.write(text + '[functionals]\nenergy = "inner(grad(u), grad(u))*dx"\n'),
                                     "--set", "mesh.box.cells=[16, 12]", "--set", "mesh.box.size=[2, 1]")
             energies.append(report["functionals"]["energy"])
         self.assertAlmostEqual(energies[0], energies[1], 10)
@@ -85,10 +82,7 @@ class Multigrid(command_test.CommandTest):
     def test_large_problems_that_name_no_preconditioner_take_it(self):
         problem = self.write(BOX.replace('[solver]\npreconditioner = "multigrid"\n', "").replace("triangle", "quadrilateral"))
         for cells, is_chosen in ((180, True), (20, False)):
-            result = self.run_rafter("solve", problem, "--json", "report.json", "--set", f"mesh.box.cells=[{cells}, {cells}]")
-            self.assertEqual(result.returncode, command_test.DONE, result.stderr + result.stdout)
-            with open(self.path("report.json"), encoding="utf-8") as file:
-                report = json.load(file)
+            report, result = self.solved_file(problem, sets=[f"mesh.box.cells=[{cells}, {cells}]"])
             self.assertEqual("multigrid is chosen" in result.stdout + result.stderr, is_chosen)
             self.assertEqual("V-cycle" in report.get("preconditioner", ""), is_chosen)
             self.assertLess(report["iterations"], 15)
@@ -97,10 +91,8 @@ class Multigrid(command_test.CommandTest):
     def bench(self, name, *arguments):
         """Returns the report of a problem of bench/multigrid, and the messages."""
         path = os.path.join(command_test.SOURCE, "bench", "multigrid", name)
-        result = self.run_rafter("solve", path, "--json", "report.json", *arguments)
-        self.assertEqual(result.returncode, command_test.DONE, result.stderr + result.stdout)
-        with open(self.path("report.json"), encoding="utf-8") as file:
-            return json.load(file), result.stderr + result.stdout
+        report, result = self.solved_file(path, *arguments)
+        return report, result.stderr + result.stdout
 
     def test_iterations_do_not_depend_on_the_size_of_the_operator(self):
         for keys in ("", "multigrid.coarse='chebyshev'", "multigrid.coarse='amg'", "preconditioner='amg'", "preconditioner='chebyshev'"):
@@ -135,7 +127,7 @@ class Multigrid(command_test.CommandTest):
 
     def test_one_number_of_smoothing_steps_is_for_both_sides(self):
         for key in ("pre", "post"):
-            report, _ = self.solved(self.write(BOX + f"multigrid.{key} = 2\n"))
+            report, _ = self.outcome(self.write(BOX + f"multigrid.{key} = 2\n"))
             self.assertIn("2 steps before and after", report["preconditioner"])
 
     def test_convection_takes_as_many_iterations_on_finer_meshes(self):
@@ -157,7 +149,7 @@ class Multigrid(command_test.CommandTest):
         for preconditioner in ("multigrid", "amg"):
             # 2 401 unknowns of degree 1 are more than the coarsest level of aggregates has
             problem = self.write(BOX.replace("grad(v))*dx", "grad(v))*dx - 60*u*v*dx").replace('"multigrid"', f'"{preconditioner}"'))
-            report, _ = self.solved(problem, "--set", "mesh.box.cells=[48, 48]", "--set", "fields.u.degree=1")
+            report, _ = self.outcome(problem, "--set", "mesh.box.cells=[48, 48]", "--set", "fields.u.degree=1")
             self.assertEqual(report["method"], "direct", preconditioner)
             self.assertIn("not positive definite", report["reason"])
             self.assertGreater(report["factors"]["negative_pivots"], 0)
@@ -186,7 +178,7 @@ class Multigrid(command_test.CommandTest):
         for keys in ("coarse = 'direct', coarse_rtol = 0.1", "coarse_iterations = 5", "coarse = 'amg', coarse_rtol = 1.5"):
             self.assert_refused(self.run_rafter("solve", self.write(BOX + f"multigrid = {{ {keys} }}\n")), "solver.multigrid.coarse_")
         problem = self.write(BOX + "multigrid = { coarse = 'amg', coarse_rtol = 1e-2, coarse_iterations = 5 }\n")
-        report, _ = self.solved(problem)
+        report, _ = self.outcome(problem)
         self.assertIn("conjugate gradients to 0.01 in at most 5 iterations", report["preconditioner"])
 
     def require_hypre(self):
@@ -204,7 +196,7 @@ class Multigrid(command_test.CommandTest):
             for preconditioner in ("amg", "multigrid"):
                 problem = BOX.replace('"multigrid"', f'"{preconditioner}"\nrtol = 1e-12') + f"multigrid.amg = '{amg}'\n"
                 coarse = ("--set", "solver.multigrid.coarse='amg'") if preconditioner == "multigrid" else ()
-                report, _ = self.solved(self.write(problem + '[functionals]\nenergy = "inner(grad(u), grad(u))*dx"\n'), *coarse)
+                report, _ = self.outcome(self.write(problem + '[functionals]\nenergy = "inner(grad(u), grad(u))*dx"\n'), *coarse)
                 energies.append(report["functionals"]["energy"])
                 self.assertEqual("BoomerAMG" in report["preconditioner"], amg == "boomeramg")
         for energy in energies[1:]:
@@ -213,7 +205,7 @@ class Multigrid(command_test.CommandTest):
     def test_boomeramg_leaves_an_indefinite_form_to_factors(self):
         self.require_hypre()
         problem = BOX.replace("grad(v))*dx", "grad(v))*dx - 60*u*v*dx").replace('"multigrid"', '"amg"\nmultigrid.amg = "boomeramg"')
-        report, _ = self.solved(self.write(problem), "--set", "mesh.box.cells=[48, 48]", "--set", "fields.u.degree=1")
+        report, _ = self.outcome(self.write(problem), "--set", "mesh.box.cells=[48, 48]", "--set", "fields.u.degree=1")
         self.assertEqual(report["method"], "direct")
         self.assertIn("not positive definite", report["reason"])
 
@@ -235,8 +227,8 @@ class Multigrid(command_test.CommandTest):
 
     def test_blocks_of_another_form_take_known_fields_that_the_form_lacks(self):
         block = BOX.replace('"multigrid"', '"block"\nblocks.u = "multigrid"').replace("[forms]", 'w = { value = "2 + x[0]", degree = 1 }\n[forms]')
-        report, _ = self.solved(self.write(block), "--set", "forms.preconditioner='w*inner(grad(u), grad(v))*dx'")
-        constant, _ = self.solved(self.write(block), "--set", "forms.preconditioner='inner(grad(u), grad(v))*dx'")
+        report, _ = self.outcome(self.write(block), "--set", "forms.preconditioner='w*inner(grad(u), grad(v))*dx'")
+        constant, _ = self.outcome(self.write(block), "--set", "forms.preconditioner='inner(grad(u), grad(v))*dx'")
         self.assertLessEqual(report["iterations"], 2 * constant["iterations"])
         self.assertGreater(report["iterations"], constant["iterations"])  # with the field it is another preconditioner
 
@@ -244,7 +236,7 @@ class Multigrid(command_test.CommandTest):
         stokes = os.path.join(command_test.SOURCE, "examples", "stokes-block.toml")
         counts = {}
         for cells in (16, 32, 64):
-            report, text = self.solved(stokes, "--set", f"mesh.box.cells=[{cells}, {cells}]")
+            report, text = self.outcome(stokes, "--set", f"mesh.box.cells=[{cells}, {cells}]")
             counts[cells] = report["iterations"]
             self.assertIn("p: jacobi of its mass matrix", " ".join(text.split()))
         self.assertLessEqual(counts[64], 1.15*counts[16])
@@ -279,21 +271,21 @@ class Multigrid(command_test.CommandTest):
         residual = BOX.replace('a = "inner(grad(u)', 'F = "inner((1 + inner(grad(u), grad(u)))*grad(u)').replace('L = "f*v*dx"\n', "")
         for cells in (8, 16):
             size = ("--set", f"mesh.box.cells=[{cells}, {cells}]")
-            report, _ = self.solved(self.write(known), *size)
+            report, _ = self.outcome(self.write(known), *size)
             self.assertLessEqual(report["iterations"], 14)
-            report, text = self.solved(self.write(residual), *size)
+            report, text = self.outcome(self.write(residual), *size)
             self.assertLessEqual(max(step.get("linear_iterations", 0) for step in report["newton"]["steps"]), 14)
             self.assertIn("preconditioner: V-cycle", text)
 
     def test_levels_of_curved_cells_without_rotations_serve_free_bodies(self):
         body = os.path.join(command_test.SOURCE, "examples", "free-body.toml")
         mesh = os.path.join(command_test.SOURCE, "examples", "meshes", "plate-with-hole-tet-order2.msh")
-        report, _ = self.solved(body, "--set", "solver.preconditioner=multigrid", "--set", f"mesh.file={mesh}")
+        report, _ = self.outcome(body, "--set", "solver.preconditioner=multigrid", "--set", f"mesh.file={mesh}")
         self.assertLessEqual(report["iterations"], 25)
 
     def test_steps_in_time_take_few_iterations(self):
         heat = os.path.join(command_test.SOURCE, "examples", "heat.toml")
-        report, _ = self.solved(heat, "--set", "solver.preconditioner=multigrid", "--set", "time.end=0.22")
+        report, _ = self.outcome(heat, "--set", "solver.preconditioner=multigrid", "--set", "time.end=0.22")
         self.assertEqual(len(report["time"]["steps"]), 5)
         self.assertLessEqual(max(step["iterations"] for step in report["time"]["steps"]), 12)
 
@@ -302,22 +294,22 @@ class Multigrid(command_test.CommandTest):
         for size in ("[10, 1, 1]", "[100, 1, 1]", "[100, 100, 1]"):
             for degree, cells, most in ((1, 16, 12), (2, 8, 8), (4, 8, 8), (8, 4, 13)):
                 with self.subTest(size=size, degree=degree):
-                    report, _ = self.solved(problem, "--set", f"mesh.box.size={size}", "--set", f"fields.u.degree={degree}",
+                    report, _ = self.outcome(problem, "--set", f"mesh.box.size={size}", "--set", f"fields.u.degree={degree}",
                                             "--set", f"mesh.box.cells=[{cells}, {cells}, {cells}]")
                     self.assertLessEqual(report["iterations"], most)
 
     def test_semicoarsening_may_be_left_out(self):
         stretched = BOX.replace('shape = "triangle"', 'size = [8, 1]').replace("degree = 3", "degree = 1")
         for is_on, cells in (("true", (512, 256)), ("false", (256,))):
-            report, _ = self.solved(self.write(stretched + f"multigrid = {{ semicoarsening = {is_on} }}\n"), "--set", "mesh.box.cells=[16, 16]",
+            report, _ = self.outcome(self.write(stretched + f"multigrid = {{ semicoarsening = {is_on} }}\n"), "--set", "mesh.box.cells=[16, 16]",
                                     "--set", "mesh.refine=1")
             self.assertEqual([int(n) for n in re.findall(r"on (\d+) cells", report["preconditioner"])], [1024, *cells])
 
     def test_a_full_start_saves_iterations_and_keeps_the_tolerance(self):
         # Without boundary values residuals are relative to the loads, with or without the start.
         problem = self.write(BOX.replace('value = "x[0]"', "value = 0.0"))
-        plain, _ = self.solved(problem)
-        full, _ = self.solved(problem, "--set", "solver.multigrid.start=full")
+        plain, _ = self.outcome(problem)
+        full, _ = self.outcome(problem, "--set", "solver.multigrid.start=full")
         self.assertLess(full["iterations"], plain["iterations"])
         self.assertLessEqual(full["residual"], 1e-8)
 
@@ -329,7 +321,7 @@ class Multigrid(command_test.CommandTest):
     def test_a_low_order_refined_level_serves_stretched_cells(self):
         poisson = os.path.join(command_test.SOURCE, "bench", "multigrid", "poisson.toml")
         for shape, most in (("hexahedron", 15), ("prism", 24), ("tetrahedron", 34)):
-            report, text = self.solved(poisson, "--set", "mesh.box.size=[100, 1, 1]", "--set", f"mesh.box.shape={shape}",
+            report, text = self.outcome(poisson, "--set", "mesh.box.size=[100, 1, 1]", "--set", f"mesh.box.shape={shape}",
                                        "--set", "fields.u.degree=4", "--set", "solver.multigrid.coarsening=lor")
             self.assertIn("low-order-refined", text)
             self.assertLessEqual(report["iterations"], most, shape)

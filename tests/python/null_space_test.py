@@ -4,7 +4,6 @@
 
 usage: null_space_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
 """
-import json
 import os
 import sys
 import unittest
@@ -46,14 +45,10 @@ HELD = '[[dirichlet]]\nfield = "u"\ntags = {}\ncomponents = {}\nvalue = {}\n'
 
 
 class NullSpace(command_test.CommandTest):
-    def solved(self, text, *arguments):
+    def functionals(self, text, *arguments):
         """Returns the functionals and the printed text."""
-        result = self.run_rafter("solve", self.write(text), "--json", "report.json", *arguments)
-        self.assertEqual(result.returncode, command_test.DONE, result.stderr + result.stdout)
-        with open(self.path("report.json"), encoding="utf-8") as file:
-            functionals = json.load(file)["functionals"]
-        os.remove(self.path("report.json"))
-        return functionals, " ".join(result.stdout.split())  # undoes line breaks in messages
+        report, result = self.solved(text, *arguments)
+        return report["functionals"], " ".join(result.stdout.split())  # undoes line breaks in messages
 
     def replaced(self, text, *changes):
         for old, new in changes:
@@ -62,28 +57,28 @@ class NullSpace(command_test.CommandTest):
         return text
 
     def test_constant_source_without_a_solution_is_removed_and_told(self):
-        functionals, said = self.solved(NEUMANN)
+        functionals, said = self.functionals(NEUMANN)
         self.assertAlmostEqual(functionals["mean"], 1.5, 13)
         self.assertNotIn("warning", said)
         more = self.replaced(NEUMANN, ("pi**2*cos(pi*x[0])*v*dx", "(pi**2*cos(pi*x[0]) + 5)*v*dx"))  # the solution is the same
         for options in ["", '[solver]\nmethod = "gmres"\n', '[solver]\nfused = false\n', '[solver]\npreconditioner = "chebyshev"\n']:
             with self.subTest(options):
-                functionals, said = self.solved(more + options)
+                functionals, said = self.functionals(more + options)
                 self.assertAlmostEqual(functionals["mean"], 1.5, 13)
                 self.assertIn("of its size in the null space, which no solution can balance: it was removed", said)
 
     def test_nothing_but_a_constant_source(self):
         text = self.replaced(NEUMANN, ("pi**2*cos(pi*x[0])*v*dx", "3*v*dx"), ("cos(pi*x[0]) + 1.5", "1.5"), ("2e-3", "1e-14"))
-        self.solved(text)
+        self.functionals(text)
 
     def test_value_at_a_point(self):
-        self.solved(self.replaced(NEUMANN, ("mean = 1.5", "point = [1.0, 0.3]\nvalue = 0.5")))
+        self.functionals(self.replaced(NEUMANN, ("mean = 1.5", "point = [1.0, 0.3]\nvalue = 0.5")))
         self.refused(self.replaced(NEUMANN, ("mean = 1.5", "point = [1.5, 0.3]\nvalue = 0.5")), "problem.toml:9:9:",
                      "constraint[0].point", "(1.5, 0.3) is not in the mesh", "from (0, 0) to (1, 1)")
         self.refused(self.replaced(NEUMANN, ("mean = 1.5", "point = [1.0]\nvalue = 0.5")), "1 coordinate", "accepted are 2")
 
     def test_precision_of_floats(self):
-        functionals, _ = self.solved(NEUMANN, "--plan", "compute=float", "--set", "solver.rtol=1e-5")
+        functionals, _ = self.functionals(NEUMANN, "--plan", "compute=float", "--set", "solver.rtol=1e-5")
         self.assertAlmostEqual(functionals["mean"], 1.5, 13)
 
     def test_modes_that_the_form_sees(self):
@@ -101,10 +96,10 @@ class NullSpace(command_test.CommandTest):
         text = self.replaced(ELASTIC, ("sym(grad(u)), sym(grad(v))", "grad(u), grad(v)"), ("rigid_modes = true", "mean = [2.0, 0.5]"))
         text += HELD.format('["xmin"]', [0], 0.0)
         self.refused(text, "constants of component 0 of u are held")
-        functionals, _ = self.solved(text.replace("mean = [2.0, 0.5]", "components = [1]\nmean = [0.5]"))
+        functionals, _ = self.functionals(text.replace("mean = [2.0, 0.5]", "components = [1]\nmean = [0.5]"))
         self.assertAlmostEqual(functionals["along_y"], 0.5, 13)
         point = self.replaced(text, ("mean = [2.0, 0.5]", "components = [1]\npoint = [0.0, 0.0]\nvalue = [0.5]"))
-        self.assertNotAlmostEqual(self.solved(point)[0]["along_y"], 0.5, 3)
+        self.assertNotAlmostEqual(self.functionals(point)[0]["along_y"], 0.5, 3)
 
     def test_mean_leaves_rotations(self):
         self.refused(self.replaced(ELASTIC, ("rigid_modes = true", "mean = [0.0, 0.0]")), "singular", "does not see rotations of u",
@@ -114,10 +109,10 @@ class NullSpace(command_test.CommandTest):
         self.refused(NEUMANN.replace("[[constraint]]\nmean = 1.5\n", ""), "singular", '[[constraint]] (field = "u", mean = 0.0)')
 
     def test_sliding_support_leaves_a_translation(self):
-        functionals, _ = self.solved(ELASTIC + HELD.format('["xmin"]', [0], 0.25))
+        functionals, _ = self.functionals(ELASTIC + HELD.format('["xmin"]', [0], 0.25))
         self.assertAlmostEqual(functionals["along_y"], 0, 13)
         self.assertGreater(abs(functionals["along_x"]), 1e-3)  # a condition fixes this component
-        functionals, _ = self.solved(ELASTIC)
+        functionals, _ = self.functionals(ELASTIC)
         for name in functionals:
             self.assertAlmostEqual(functionals[name], 0, 13)
 
@@ -126,11 +121,7 @@ class NullSpace(command_test.CommandTest):
         text += HELD.format('["xmin", "xmax"]', [0], "'0.1*x[1]'")
         reports = []
         for load in ["", " + 1e3*v[1]"]:  # a weight along the support, which nothing balances
-            problem = self.write(text.replace("*v[0])*dx", f"*v[0]{load})*dx"))
-            result = self.run_rafter("solve", problem, "--json", "report.json")
-            self.assertEqual(result.returncode, command_test.DONE, result.stderr + result.stdout)
-            with open(self.path("report.json"), encoding="utf-8") as file:
-                reports.append(json.load(file))
+            reports.append(self.report(text.replace("*v[0])*dx", f"*v[0]{load})*dx")))
         # The same first residual, relative to the same loads: numbers of iterations would tell rounding errors, too.
         self.assertAlmostEqual(reports[0]["history"][0] / reports[1]["history"][0], 1, 8)
         for name, value in reports[0]["functionals"].items():
@@ -145,10 +136,10 @@ class NullSpace(command_test.CommandTest):
         text = singular_test.STRIP.replace("tags = [1]", "tags = [2]") + '[functionals]\nfirst = "u*dx(1)"\nsecond = "u*dx(5)"\n'
         free, held = text.split("[[dirichlet]]")
         free += held[held.index("[functionals]"):] + "[[constraint]]\nmean = 3.0\n"
-        functionals, _ = self.solved(free)
+        functionals, _ = self.functionals(free)
         self.assertAlmostEqual(functionals["first"], 3, 13)
         self.assertAlmostEqual(functionals["second"], 6, 13)
-        functionals, _ = self.solved(text + "[[constraint]]\nmean = 3.0\n")  # a condition fixes the second piece
+        functionals, _ = self.functionals(text + "[[constraint]]\nmean = 3.0\n")  # a condition fixes the second piece
         self.assertAlmostEqual(functionals["first"], 3, 13)
         self.assertGreater(abs(functionals["second"] - 6), 1e-2)
         self.refused(free.replace("mean = 3.0", "point = [2.5, 0.5]\nvalue = 1.0"), "singular", "constants of u", "tag 1")
@@ -157,7 +148,7 @@ class NullSpace(command_test.CommandTest):
         self.write(singular_test.strip_mesh([1, None, 5]), "strip.mesh")
         text = singular_test.STRIP.split("[[dirichlet]]")[0].replace("grad(v))*dx", "grad(v))*dx + 2*u*v*ds(1)")
         text += '[[constraint]]\nmean = 3.0\n[functionals]\nfirst = "2*u*ds(1)"\nsecond = "u*dx(5)"\n'
-        functionals, _ = self.solved(text)
+        functionals, _ = self.functionals(text)
         self.assertAlmostEqual(functionals["first"], 1, 9)  # the whole source acts on it
         self.assertAlmostEqual(functionals["second"], 3, 13)
 
@@ -165,7 +156,7 @@ class NullSpace(command_test.CommandTest):
         text = self.replaced(NEUMANN, ("[forms]", "[fields.w]\ndegree = 1\n[forms]"), ("grad(u), grad(v))*dx", "grad(u), grad(v_u))*dx + inner(grad(w), grad(v_w))*dx"),
                              ("*v*dx", "*v_u*dx + (x[1] - 0.5)*v_w*dx"), ("mean = 1.5", 'field = "u"\nmean = 1.5'), ('mean = "u*dx"', 'mean = "u*dx"\nother = "w*dx"'))
         self.refused(text, "singular", "constants of w", 'field = "w"')
-        functionals, _ = self.solved(text + '[[constraint]]\nfield = "w"\nmean = -4.0\n')
+        functionals, _ = self.functionals(text + '[[constraint]]\nfield = "w"\nmean = -4.0\n')
         self.assertAlmostEqual(functionals["mean"], 1.5, 13)
         self.assertAlmostEqual(functionals["other"], -4, 13)
 
@@ -174,7 +165,7 @@ class NullSpace(command_test.CommandTest):
         text = singular_test.STRIP.split("[[dirichlet]]")[0] + "[[constraint]]\nmean = 0.0\n"
         self.refused(text, "constraint[0].mean", "more than 64 null vectors", "65 pieces")
         held = [tag for tag in range(1, 66) if tag not in (7, 9)]  # tag 9 is also on other edges; fixed pieces do not count
-        self.solved(text.replace("degree = 2", "degree = 1") + f"[[dirichlet]]\ntags = {held}\nvalue = 0.0\n[functionals]\nany = \"u*dx\"\n")
+        self.functionals(text.replace("degree = 2", "degree = 1") + f"[[dirichlet]]\ntags = {held}\nvalue = 0.0\n[functionals]\nany = \"u*dx\"\n")
 
 
 if __name__ == "__main__":

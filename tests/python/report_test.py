@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What reports tell people: plans by short names, legends, warnings where they belong.
+"""What reports tell people: results first, details on request, plans by short names, warnings where they belong.
 
 usage: report_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
 """
@@ -14,13 +14,44 @@ import cache_entries
 import command_test
 
 
+class Lengths(command_test.CommandTest):
+    """Reports are short unless details are asked for."""
+
+    def test_results_come_first_and_fit_into_twenty_lines(self):
+        _, result = self.solved(command_test.POISSON)
+        lines = result.stdout.splitlines()
+        self.assertLessEqual(len(lines), 20, result.stdout)
+        self.assertEqual(lines[0], "Test")
+        self.assertRegex(lines[1], r"^converged after \d+ iterations? \(.*\), relative residual ")
+        places = [result.stdout.index(part) for part in ("49 unknowns, 9 quadrilaterals", "functional", "relative L2 error", "phase", "operator")]
+        self.assertEqual(places, sorted(places))
+        for legend in ("--plan", "plans:", "what is timed", "part of the run", "bound"):
+            self.assertNotIn(legend, result.stdout)
+
+    def test_details_are_printed_on_request(self):
+        short, _ = self.solved(command_test.POISSON)
+        report, result = self.solved(command_test.POISSON, "--verbose")
+        for detail in ("--plan", "plans:", "what is timed", "part of the run", "least time that this machine's ceilings"):
+            self.assertIn(detail, result.stdout)
+        self.assertEqual(report.keys(), short.keys())
+
+    def test_quiet_prints_nothing_but_errors(self):
+        problem = self.write(self.changed("[solver]", "[solver]\nrestart = 7")) # a key without effect is warned of
+        self.assertIn("warning", self.run_rafter("solve", problem).stderr)
+        report, result = self.solved_file(problem, "--quiet")
+        self.assertEqual((result.stdout, result.stderr, report["status"]), ("", "", "converged"))
+        few = ["solver.max_iterations=2"]
+        report, result = self.solved_file(problem, "--quiet", sets=few, code=command_test.NOT_SOLVED)
+        self.assertEqual(result.stdout, "")
+        self.assertRegex(result.stderr, r"\Arafter: not converged after 2 iterations: .*\n\Z")
+        self.assert_refused(self.run_rafter("solve", problem, "--quiet", "--verbose"), "--quiet", "--verbose")
+
+
 class Figures(command_test.CommandTest):
     """Tables explain what they show, name plans that can be used again, and warn if a busy machine spoils their figures."""
 
-    def solve(self, *arguments):
-        result = self.run_rafter("solve", self.write(command_test.POISSON), *arguments)
-        self.assertEqual(result.returncode, command_test.DONE, result.stderr)
-        return result.stdout
+    def details(self, *arguments):
+        return self.solved(command_test.POISSON, "--verbose", *arguments)[1].stdout
 
     def plans_below(self, text):
         """Returns the short names and full texts of the plans by letter."""
@@ -28,11 +59,11 @@ class Figures(command_test.CommandTest):
         return {letter: (name, " ".join(plan.split())) for letter, name, plan in found}
 
     def test_the_plan_printed_below_replays_by_its_text_and_by_its_name(self):
-        text = self.solve("--set", "mesh.box.cells=[6,6]")
+        text = self.details("--set", "mesh.box.cells=[6,6]")
         name, plan = self.plans_below(text)["A"]
         self.assertIn("apply", re.search(r"^apply.* A$", text, re.MULTILINE).group(0))
         for given in (plan, name):
-            again = self.solve("--set", "mesh.box.cells=[6,6]", "--plan", given)
+            again = self.details("--set", "mesh.box.cells=[6,6]", "--plan", given)
             self.assertEqual(self.plans_below(again)["A"], (name, plan), given)
 
     def test_keys_of_plans_that_no_kernel_follows_or_that_change_none_are_told(self):
@@ -52,7 +83,7 @@ class Figures(command_test.CommandTest):
                 self.assertEqual(re.findall(r"^warning: --plan: (.*)$", result.stderr, re.MULTILINE), expected)
 
     def test_kernels_of_a_mixed_mesh_have_a_letter_each_and_no_line_is_long(self):
-        text = self.solve("--set", "mesh.box={ cells = [4,4,4], shape = \"mixed\" }", "--set", "fields.u.degree=1",
+        text = self.details("--set", "mesh.box={ cells = [4,4,4], shape = \"mixed\" }", "--set", "fields.u.degree=1",
                           "--set", "check.max_l2_error=1")
         letters = re.search(r"^apply.*  ([A-Z ]+)$", text, re.MULTILINE).group(1).split()
         plans = self.plans_below(text)
@@ -98,6 +129,8 @@ class Figures(command_test.CommandTest):
         mesh = os.path.join(command_test.SOURCE, "examples/meshes/beam-hex.mesh")
         singular = self.write(command_test.POISSON.replace("[[dirichlet]]", "[[ignored]]"), "singular.toml")
         problem = self.write(command_test.POISSON)
+        bench = ("bench", "bp", "--cases", "bp1", "--degrees", "1", "--mdofs", "0.001", "--rounds", "3", "--sample-seconds", "0.01",
+                 "--machine", "kept")
         for share in (0.3, 1.0):
             text = json.dumps({**machine, "steadiness": share, "cpu_share": 1.0})
             with open(record, "wb") as file:
@@ -105,9 +138,10 @@ class Figures(command_test.CommandTest):
             expected = int(share < 0.8)
             for count, arguments in ((expected, ("solve", problem)), (expected, ("kernel", problem)),
                                      (expected, ("machine", "--json")), (0, ("mesh", mesh)), (0, ("doctor",)),
-                                     (0, ("solve", singular)), (0, ("solve", problem, "--set", "fields.u.degree=40"))):
+                                     (0, ("solve", singular)), (0, ("solve", problem, "--set", "fields.u.degree=40")),
+                                     (0, ("solve", problem, "--quiet")), (expected, ("tune", problem)), (expected, bench)):
                 result = self.run_rafter(*arguments, environment=environment)
-                self.assertEqual((result.stdout + result.stderr).count("was busy"), count, (share, arguments, result.stderr))
+                self.assertEqual(len(re.findall("was busy|BUSY while", result.stdout + result.stderr)), count, (share, arguments, result.stderr))
 
 
 if __name__ == "__main__":

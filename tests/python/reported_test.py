@@ -5,7 +5,6 @@
 
 usage: reported_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
 """
-import json
 import math
 import os
 import shutil
@@ -16,13 +15,6 @@ import command_test
 
 
 class ReportedTest(command_test.CommandTest):
-    def solved(self, text, *overrides, code=command_test.DONE):
-        sets = [argument for override in overrides for argument in ("--set", override)]
-        result = self.run_rafter("solve", self.write(text), "--json", "report.json", *sets)
-        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
-        with open(self.path("report.json"), encoding="utf-8") as file:
-            return json.load(file)
-
     def sample(self, name):
         shutil.copy2(os.path.join(command_test.SOURCE, "tests", "data", "meshes", name), self.path(name))
         return name
@@ -71,13 +63,13 @@ class FieldsOfOtherUnits(ReportedTest):
     def test_newton_solves_the_small_one_too(self):
         for pull in (1e6, 1e10):
             with self.subTest(pull):
-                found = self.solved(BODY_AND_CONCENTRATION, f"coefficients.pull={pull}")["functionals"]
+                found = self.report(BODY_AND_CONCENTRATION, sets=[f"coefficients.pull={pull}"])["functionals"]
                 self.assertAlmostEqual(found["mean"], self.MEAN, delta=2e-6)
                 self.assertAlmostEqual(found["stretch"]*1e10/pull, self.STRETCH, delta=1e-9)
 
     def test_steps_in_time_move_the_small_one(self):
         text = BODY_AND_CONCENTRATION.replace("(0.1*", "(dt(c)*v_c + 0.1*") + "[time]\nstep = 1.0\nend = 40.0\n"
-        found = self.solved(text)["functionals"]
+        found = self.report(text)["functionals"]
         self.assertAlmostEqual(found["mean"], self.MEAN, delta=2e-6)
 
     def test_linear_methods_solve_the_small_one_too(self):
@@ -86,14 +78,14 @@ class FieldsOfOtherUnits(ReportedTest):
         mean = 3*(1 - math.sqrt(0.1)*math.tanh(1/math.sqrt(0.1)))
         for method in ("cg", "minres", "gmres", "bicgstab", "direct"):
             with self.subTest(method):
-                found = self.solved(text, f"solver.method={method}")["functionals"]
+                found = self.report(text, sets=[f"solver.method={method}"])["functionals"]
                 self.assertAlmostEqual(found["mean"], mean, delta=1e-5)
                 self.assertAlmostEqual(found["stretch"], self.STRETCH, delta=1e-9)
 
 
     def test_a_field_at_rest_between_others_is_solved(self):
         """Gravity in a closed box is balanced by the pressure: what moves is what the tolerance leaves."""
-        found = self.solved("""
+        found = self.report("""
 [mesh]
 box = { cells = [6, 6], shape = "triangle" }
 [fields.u]
@@ -143,7 +135,7 @@ normal = "inner(n, n)*ds"
         self.sample("disc-quad-order2.msh")
         lengths = []
         for refine in (0, 1, 2):
-            found = self.solved(self.DISC, f"mesh.refine={refine}", "solver.rtol=1e-13")["functionals"]
+            found = self.report(self.DISC, sets=[f"mesh.refine={refine}", "solver.rtol=1e-13"])["functionals"]
             lengths.append(found["length"])
             self.assertAlmostEqual(found["mean"], 7, delta=1e-10)
             self.assertAlmostEqual(found["normal"], found["length"], delta=1e-12)
@@ -198,7 +190,7 @@ value = 1.0
         self.refused(self.PROBLEM, 'dirichlet[0].tags: "all" stands for the whole boundary of 4 facets',
                      "a group of this name with 2 of them", "by its number (2)")
         self.write(self.SQUARE.format(tag=2), "square.msh")
-        self.solved(self.PROBLEM)
+        self.report(self.PROBLEM)
 
 
 class Nonlinear(ReportedTest):
@@ -221,12 +213,12 @@ end = "u*ds('xmax')"
 """
         for gap, penalty in ((1e-3, 1e16), (5e-4, 1e16), (5e-4, 1e13)):
             with self.subTest(gap=gap, penalty=penalty):
-                end = self.solved(text, f"coefficients.gap={gap}", f"coefficients.penalty={penalty}")["functionals"]["end"]
+                end = self.report(text, sets=[f"coefficients.gap={gap}", f"coefficients.penalty={penalty}"])["functionals"]["end"]
                 self.assertAlmostEqual(end/((1e9 + penalty*gap)/(2.1e11 + penalty)), 1, delta=1e-9)
 
     def test_incompressible_stretch(self):
         """Pulled to twice its length a cube is thinner by 1 - 1/sqrt(2) whatever the mesh, under the pressure mu/2."""
-        found = self.solved("""
+        found = self.report("""
 [mesh]
 box = { cells = [2, 1, 1], shape = "tetrahedron" }
 [fields.u]
@@ -267,7 +259,7 @@ pressure = "p*dx"
 
     def test_a_cell_of_micrometres_reacts_with_sinh(self):
         """A battery in SI units has no condition but the reaction; the values are those of SciPy's solve_bvp."""
-        found = self.solved("""
+        found = self.report("""
 [mesh]
 box = { cells = [64], size = [88e-6] }
 [fields.u]
@@ -282,7 +274,7 @@ left = "u*ds('xmin')"
         self.assertAlmostEqual(found["left"], 0.0047780653, delta=1e-9)
 
     def test_conditions_guard_quotients_and_their_derivatives(self):
-        found = self.solved("""
+        found = self.report("""
 [mesh]
 box = { cells = [8] }
 [fields.u]
@@ -301,7 +293,7 @@ mean = "u*dx"
 class AroundAnAxis(ReportedTest):
     def test_flow_through_a_pipe(self):
         """Hagen and Poiseuille's flow with r = x[0]: hoop terms are divided by r, which is 0 on the axis."""
-        found = self.solved("""
+        found = self.report("""
 [mesh]
 box = { cells = [3, 3] }
 [fields.u]
@@ -339,7 +331,7 @@ class Upwinding(ReportedTest):
         for peclet in (0.5, 5.0, 500.0):
             k = h/(2*peclet)
             added = h/2*(1/math.tanh(peclet) - 1/peclet)
-            found = self.solved(f"""
+            found = self.report(f"""
 [mesh]
 box = {{ cells = [{cells}] }}
 [fields.u]

@@ -5,7 +5,6 @@ have no value at the start, and numbers near the ends of the range of doubles.
 
 usage: scales_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
 """
-import json
 import os
 import sys
 import unittest
@@ -34,14 +33,8 @@ def root(function, low, high):
 
 
 class ScalesTest(command_test.CommandTest):
-    def solve(self, text, *arguments, code=DONE):
-        result = self.run_rafter("solve", self.write(text), "--json", "report.json", *arguments)
-        self.assertEqual(result.returncode, code, result.stderr + result.stdout)
-        with open(self.path("report.json"), encoding="utf-8") as file:
-            return json.load(file), result
-
     def value(self, text, *arguments):
-        report, _ = self.solve(text, *arguments)
+        report = self.report(text, *arguments)
         self.assertNotIn("rounding", report.get("warning", ""))
         return report["functionals"]["at"]
 
@@ -83,7 +76,7 @@ class BoundaryValuesWithoutForces(ScalesTest):
                 f"[functionals]\nat = \"{AT_XMIN}\"\nother = \"w*ds('xmin')\"\n")
         other = lambda u: 300 + 2.5*(1000 - u)
         expected = root(lambda u: SIGMA*(u**4 - other(u)**4) - 50*(1000 - u), 0, 1000)
-        report, _ = self.solve(text)
+        report = self.report(text)
         self.assertAlmostEqual(report["functionals"]["at"], expected, delta=1e-6)
         self.assertAlmostEqual(report["functionals"]["other"], other(expected), delta=1e-6)
 
@@ -104,10 +97,46 @@ class BoundaryValuesWithoutForces(ScalesTest):
         self.assertAlmostEqual(self.value(problem(form, "", initial="1.3", more="[time]\nend = 1.0\nstep = 0.25\n")), 1.3, delta=1e-12)
 
     def test_no_force_at_all(self):
-        report, result = self.solve(problem("(1 + u**2)*inner(grad(u), grad(v))*dx", "0.7"))
+        report, result = self.solved(problem("(1 + u**2)*inner(grad(u), grad(v))*dx", "0.7"))
         self.assertAlmostEqual(report["functionals"]["at"], 0.7, delta=1e-13)
         self.assertLess(report["residual"], 1e-12)
         self.assertNotIn("rounding", result.stdout)
+
+    def test_linear_methods_find_motions_without_force_and_warn_of_nothing(self):
+        text = """[mesh]
+box = { cells = [5, 4], shape = "SHAPE" }
+[fields.u]
+components = 2
+degree = 2
+[forms]
+a = "inner(sym(grad(u)), sym(grad(v)))*dx"
+[[dirichlet]]
+tags = "all"
+value = VALUE
+[solver]
+rtol = 1e-10
+[check]
+u = VALUE
+max_l2_error = 1e-14
+"""
+        for value in ("[0.3, -7.0]", '["0.3 - 3*x[1]", "3*x[0]"]'): # a shift, and a rotation with one
+            for keys in (["method=cg"], ["method=gmres"], ["method=minres"], ["method=bicgstab"], ["method=direct"], ["preconditioner=multigrid"],
+                         ["preconditioner=multigrid", "norm=preconditioned"]):
+                for shape in ("triangle", "quadrilateral"):
+                    with self.subTest(value=value, keys=keys, shape=shape):
+                        report = self.report(text.replace("VALUE", value).replace("SHAPE", shape), sets=["solver." + key for key in keys])
+                        self.assertNotIn("warning", report)
+                        self.assertNotIn("relative_error", report)
+                        self.assertLess(report["residual"], 1e-14)
+                        self.assertLess(report["residuals"]["residual"], 1e-14)
+                        self.assertEqual(report["history"][-1], report["residual"])
+
+    def test_a_load_beside_a_motion_is_solved_for(self):
+        """What forces there are is not lost beside the motion: a load of 1e-9 is above the rounding errors of its products."""
+        text = "[mesh]\nbox = { cells = [8] }\n[fields.u]\ndegree = 2\n[forms]\na = \"inner(grad(u), grad(v))*dx\"\nL = \"1e-9*v*dx\"\n"
+        text += "[[dirichlet]]\ntags = 'all'\nvalue = 1.0\n[functionals]\nsag = \"(u - 1)*dx\"\n"
+        for method in ("cg", "direct"):
+            self.assertAlmostEqual(self.report(text, sets=["solver.method=" + method])["functionals"]["sag"]*1e9, 1/12, delta=1e-5)
 
     def test_a_start_far_from_the_solution_does_not_loosen_the_tolerance(self):
         form = "inner(grad(u), grad(v))*dx + u**3*v*ds('xmin')"
@@ -158,7 +187,7 @@ class EndsOfTheRange(ScalesTest):
                                'F = "k*(1 + max_value(0, -u)/c)*inner(grad(u), grad(v))*dx - c*v*dx"')
 
     def mean(self, text, load, *arguments):
-        report, _ = self.solve(text, "--set", f"coefficients.c={load}", *arguments)
+        report = self.report(text, "--set", f"coefficients.c={load}", *arguments)
         return report["functionals"]["mean"]
 
     def test_loads(self):
@@ -235,7 +264,7 @@ class EndsOfTheRange(ScalesTest):
                              ("exp(370 + x[0])", "exceeds the largest double"), ("1e-170*x[0]", "its square vanishes")):
             with self.subTest(exact):
                 self.refused(self.LINEAR + f'[check]\nu = "{exact}"\n', "check.u", words)
-        self.solve(self.LINEAR + '[check]\nu = "sqrt(x[0])"\n') # whose gradient has a value at all points of quadrature
+        self.solved(self.LINEAR + '[check]\nu = "sqrt(x[0])"\n') # whose gradient has a value at all points of quadrature
 
 
 if __name__ == "__main__":

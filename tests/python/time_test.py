@@ -4,7 +4,6 @@
 
 usage: time_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
 """
-import json
 import math
 import os
 import sys
@@ -142,18 +141,12 @@ every = 10
 
 
 class TimeSteps(command_test.CommandTest):
-    def solve(self, text, *arguments, code=DONE):
-        result = self.run_rafter("solve", self.write(text), "--json", "report.json", *arguments)
-        self.assertEqual(result.returncode, code, result.stderr + result.stdout)
-        with open(self.path("report.json"), encoding="utf-8") as file:
-            return json.load(file), result
-
     def contents(self, name):
         with open(self.path(name), "rb") as file:
             return file.read()
 
     def test_report_tells_the_steps(self):
-        report, result = self.solve(HEAT)
+        report, result = self.solved(HEAT)
         time = report["time"]
         self.assertEqual((time["start"], time["end"], time["step"], time["theta"]), (0, 1, 0.1, 0.5))
         self.assertEqual(len(time["steps"]), 10)
@@ -165,7 +158,7 @@ class TimeSteps(command_test.CommandTest):
         self.assertIn("step 10 of 10: t = 1", result.stderr)
 
     def test_residual_forms_take_newton_steps(self):
-        report, result = self.solve(REACTION)
+        report, result = self.solved(REACTION)
         self.assertTrue(all(step["newton_steps"] > 0 for step in report["time"]["steps"]))
         self.assertIn("Newton steps", result.stdout)
         # This is logistic growth by the implicit Euler method.
@@ -182,12 +175,12 @@ class TimeSteps(command_test.CommandTest):
 
     def test_the_method_suits_states_that_the_first_one_is_not_like(self):
         """The tangent of the first state, zero, is symmetric, while those of all other states are not."""
-        report, _ = self.solve(BURGERS)
+        report = self.report(BURGERS)
         self.assertEqual(report["method"], "newton with direct")
         self.assertIn("not symmetric", report["reason"])
 
     def test_a_last_step_may_be_shorter(self):
-        report, _ = self.solve(HEAT, "--set", "time.step=0.3")
+        report = self.report(HEAT, "--set", "time.step=0.3")
         self.assertEqual([step["time"] for step in report["time"]["steps"]][-1], 1)
         self.assertEqual(len(report["time"]["steps"]), 4)
 
@@ -195,29 +188,29 @@ class TimeSteps(command_test.CommandTest):
         """w u is 3 u where w = 3; conductivity, capacity and source hold it, too."""
         text = HEAT.replace("dt(u)*v + k*", "w*dt(u)*v + w*k*").replace("cos(t)*v", "w*cos(t)*v").replace("x[0]*x[1]*(1 + t)", "x[0]*x[1]")
         text = text.replace('mean = "u*dx"', 'mean = "u*dx"\nweighted = "w*u*dx"').replace("every = 4", "fields = { flux = 'w*grad(u)', w = 'w' }")
-        plain, _ = self.solve(text.replace("[coefficients]", "[coefficients]\nw = 1"))
-        known, _ = self.solve(text.replace("[coefficients]", '[coefficients]\nw = { value = "2 + x[0]**0" }'))
+        plain = self.report(text.replace("[coefficients]", "[coefficients]\nw = 1"))
+        known = self.report(text.replace("[coefficients]", '[coefficients]\nw = { value = "2 + x[0]**0" }'))
         self.assertAlmostEqual(known["functionals"]["mean"], plain["functionals"]["mean"], places=8)
         self.assertAlmostEqual(known["functionals"]["weighted"], 3*known["functionals"]["mean"], places=12)
 
     def test_known_fields_are_constant_in_time(self):
         text = HEAT.replace("[coefficients]", '[coefficients]\nw = { value = "2 + x[0]" }')
-        plain, _ = self.solve(text.replace("dt(u)*v", "w*dt(u)*v"))
-        product, _ = self.solve(text.replace("dt(u)*v", "dt(w*u)*v"))
+        plain = self.report(text.replace("dt(u)*v", "w*dt(u)*v"))
+        product = self.report(text.replace("dt(u)*v", "dt(w*u)*v"))
         self.assertEqual(product["functionals"], plain["functionals"])
 
     def test_a_run_in_two_parts_is_the_same_to_the_last_bit(self):
-        whole, _ = self.solve(HEAT)
+        whole = self.report(HEAT)
         for done, end in ((4, 0.4), (3, 0.3), (6, 0.6), (7, 0.7)): # 3 steps of 0.1 do not end at 0.3, but for rounding
-            self.solve(HEAT, "--set", f"time.end={end}", "--set", "output.file=half.vtkhdf")
-            rest, _ = self.solve(HEAT, "--set", "time.restart=half.vtkhdf", "--set", "output.file=rest.vtkhdf")
+            self.solved(HEAT, "--set", f"time.end={end}", "--set", "output.file=half.vtkhdf")
+            rest = self.report(HEAT, "--set", "time.restart=half.vtkhdf", "--set", "output.file=rest.vtkhdf")
             self.assertEqual(len(rest["time"]["steps"]), 10 - done)
             self.assertAlmostEqual(rest["time"]["start"], end, places=14)
             self.assertEqual(rest["functionals"], whole["functionals"])
             self.assertEqual(rest["time"]["steps"], whole["time"]["steps"][done:])
         # Equal states lead to equal files when runs go on from them.
         for name in ("heat", "rest"):
-            self.solve(HEAT, "--set", f"time.restart={name}.vtkhdf", "--set", "time.end=1.3", "--set",
+            self.solved(HEAT, "--set", f"time.restart={name}.vtkhdf", "--set", "time.end=1.3", "--set",
                        f"output.file={name}-on.vtkhdf")
         self.assertEqual(self.contents("heat-on.vtkhdf"), self.contents("rest-on.vtkhdf"))
 
@@ -255,9 +248,9 @@ energy = "u*u*dx"
 file = "whole.vtkhdf"
 """
         for text, end in ((wave, 0.3), (reaction, 0.15)):
-            whole, _ = self.solve(text)
-            self.solve(text, "--set", f"time.end={end}", "--set", "output.file=half.vtkhdf")
-            rest, _ = self.solve(text, "--set", "time.restart=half.vtkhdf", "--set", "output.file=rest.vtkhdf")
+            whole = self.report(text)
+            self.solved(text, "--set", f"time.end={end}", "--set", "output.file=half.vtkhdf")
+            rest = self.report(text, "--set", "time.restart=half.vtkhdf", "--set", "output.file=rest.vtkhdf")
             self.assertEqual(rest["method"], whole["method"])
             self.assertEqual(rest["functionals"], whole["functionals"])
             count = len(rest["time"]["steps"])
@@ -268,20 +261,20 @@ file = "whole.vtkhdf"
         exact = 2/math.pi*math.exp(-0.2*math.pi**2)
         errors = []
         for step in (0.005, 0.0025):
-            report, _ = self.solve(SPLIT, "--set", f"time.step={step}")
+            report = self.report(SPLIT, "--set", f"time.step={step}")
             errors.append(abs(report["functionals"]["mean"]/exact - 1))
             self.assertLess(report["functionals"]["violation"], 1e-20)
         self.assertLess(errors[0], 1.7e-3)
         self.assertAlmostEqual(math.log2(errors[0]/errors[1]), 2, delta=0.05)
-        report, _ = self.solve(SPLIT, "--set", "time.theta=1")
+        report = self.report(SPLIT, "--set", "time.theta=1")
         self.assertAlmostEqual(report["functionals"]["mean"]/exact - 1, 4.83e-2, delta=1e-4)
 
     def test_fields_without_derivatives_go_on_with_the_same_bits(self):
         """Multipliers and algebraic fields, and last steps that are shorter than the others."""
         for text, end, step in ((SPLIT, 0.1, 0.005), (SPLIT, 0.105, 0.03), (STOKES, 0.3, 0.1), (STOKES, 0.1, 0.1)):
-            whole, _ = self.solve(text, "--set", f"time.step={step}")
-            self.solve(text, "--set", f"time.end={end}", "--set", "output.file=half.vtkhdf", "--set", f"time.step={step}")
-            rest, result = self.solve(text, "--set", "time.restart=half.vtkhdf", "--set", "output.file=rest.vtkhdf",
+            whole = self.report(text, "--set", f"time.step={step}")
+            self.solved(text, "--set", f"time.end={end}", "--set", "output.file=half.vtkhdf", "--set", f"time.step={step}")
+            rest, result = self.solved(text, "--set", "time.restart=half.vtkhdf", "--set", "output.file=rest.vtkhdf",
                                       "--set", f"time.step={step}")
             self.assertNotIn("holds no intermediate values", result.stderr)
             if end/step == round(end/step):
@@ -298,8 +291,8 @@ file = "whole.vtkhdf"
             rest = 0.5*step/(since + step)
             u = (u - 3*step*rest*intermediate)/(1 + 3*step*(1 - rest))
             intermediate, since = u - rest*(u - intermediate), 0.5*step
-        self.solve(text, "--set", "time.step=0.3", "--set", "time.end=0.45")
-        report, _ = self.solve(text, "--set", "time.step=0.3", "--set", "time.end=1.05", "--set", "time.restart=whole.vtkhdf",
+        self.solved(text, "--set", "time.step=0.3", "--set", "time.end=0.45")
+        report = self.report(text, "--set", "time.step=0.3", "--set", "time.end=1.05", "--set", "time.restart=whole.vtkhdf",
                                "--set", "output.file=rest.vtkhdf")
         self.assertAlmostEqual(report["functionals"]["mean"], u, places=9)
 
@@ -307,65 +300,65 @@ file = "whole.vtkhdf"
         """Outputs with theta = 1 hold none, and so do those of versions before intermediate values."""
         for text, name in ((SPLIT, "mean"), (STOKES, "energy")):
             end = 0.1 if text == SPLIT else 0.3
-            self.solve(text, "--set", f"time.end={end}", "--set", "output.file=half.vtkhdf", "--set", "time.theta=1")
-            rest, result = self.solve(text, "--set", "time.restart=half.vtkhdf", "--set", "output.file=rest.vtkhdf")
+            self.solved(text, "--set", f"time.end={end}", "--set", "output.file=half.vtkhdf", "--set", "time.theta=1")
+            rest, result = self.solved(text, "--set", "time.restart=half.vtkhdf", "--set", "output.file=rest.vtkhdf")
             self.assertIn("restart: half.vtkhdf holds no intermediate values", result.stderr)
-            _, again = self.solve(text, "--set", "time.restart=half.vtkhdf", "--set", "output.file=rest.vtkhdf",
+            _, again = self.solved(text, "--set", "time.restart=half.vtkhdf", "--set", "output.file=rest.vtkhdf",
                                   "--set", "time.theta=1")
             self.assertNotIn("holds no intermediate values", again.stderr)
             self.assertGreater(rest["functionals"][name], 0)
             # A run with theta = 1 that goes on from one with intermediate values keeps none.
             later = "0.3" if text == SPLIT else "0.95"
-            self.solve(text, "--set", "time.restart=rest.vtkhdf", "--set", "output.file=implicit.vtkhdf", "--set", "time.theta=1",
+            self.solved(text, "--set", "time.restart=rest.vtkhdf", "--set", "output.file=implicit.vtkhdf", "--set", "time.theta=1",
                        "--set", f"time.end={later}")
-            _, result = self.solve(text, "--set", "time.restart=implicit.vtkhdf", "--set", "output.file=on.vtkhdf", "--set", "time.end=1.15")
+            _, result = self.solved(text, "--set", "time.restart=implicit.vtkhdf", "--set", "output.file=on.vtkhdf", "--set", "time.end=1.15")
             self.assertIn("restart: implicit.vtkhdf holds no intermediate values", result.stderr)
 
     def test_theta_zero_needs_derivatives_of_all_fields(self):
         for text, name in ((SPLIT, "w"), (STOKES, "p")):
             self.refused(text.replace("theta = 0.5", "theta = 0"), "time.theta", f"no dt() of {name}", "above 0")
-        report, _ = self.solve(HEAT.replace("theta = 0.5", "theta = 0"), "--set", "time.step=1e-4", "--set", "time.end=3e-4")
+        report = self.report(HEAT.replace("theta = 0.5", "theta = 0"), "--set", "time.step=1e-4", "--set", "time.end=3e-4")
         self.assertEqual(report["status"], "converged")
 
     def test_pressures_that_a_stabilisation_does_not_fix_begin_with_an_implicit_step(self):
         """The stabilised equation of continuity does not see constants, while the traction of the equations does."""
         text = STOKES.replace("degree = 2", 'degree = 1\ninitial = ["x[0]*x[1]*(1 - x[1])", "0"]').replace("- div(u)*v_p", "- div(u)*v_p - 0.01*inner(grad(p), grad(v_p))")
-        report, result = self.solve(text)
+        report, result = self.solved(text)
         self.assertIn("not made consistent", report["warning"])
         self.assertIn("implicit Euler", report["warning"])
-        first, _ = self.solve(text, "--set", "time.end=0.1")
-        implicit, _ = self.solve(text, "--set", "time.end=0.1", "--set", "time.theta=1")
+        first = self.report(text, "--set", "time.end=0.1")
+        implicit = self.report(text, "--set", "time.end=0.1", "--set", "time.theta=1")
         self.assertAlmostEqual(first["functionals"]["pressure"], implicit["functionals"]["pressure"], places=10)
 
     def test_a_run_that_fails_can_go_on_with_shorter_steps(self):
         """w - u = h w^2 has the roots (1 - sqrt(1 - 4 h u))/(2 h) as long as 4 h u < 1."""
         def after(u, step):
             return (1 - math.sqrt(1 - 4*step*u))/(2*step)
-        report, result = self.solve(GROWTH, code=NOT_SOLVED)
+        report, result = self.solved(GROWTH, code=NOT_SOLVED)
         self.assertIn("step 2 to t = 0.4", report["message"])
         self.assertIn("growth.vtkhdf ends with the state at t = 0.2", report["message"])
         self.assertIn("written: growth.vtkhdf", result.stdout)
         goes_on = ["--set", "time.restart=growth.vtkhdf", "--set", "output.file=on.vtkhdf"]
-        rest, _ = self.solve(GROWTH, *goes_on, "--set", "time.step=0.05", "--set", "time.end=0.3")
+        rest = self.report(GROWTH, *goes_on, "--set", "time.step=0.05", "--set", "time.end=0.3")
         self.assertAlmostEqual(rest["functionals"]["mean"], after(after(after(1, 0.2), 0.05), 0.05), places=6)
         self.assertAlmostEqual(rest["functionals"]["now"], 0.3, places=12)
-        again, _ = self.solve(GROWTH, *goes_on, code=NOT_SOLVED) # with the same steps it fails again
+        again = self.report(GROWTH, *goes_on, code=NOT_SOLVED) # with the same steps it fails again
         self.assertIn("step 1 to t = 0.4", again["message"])
         self.assertIn("on.vtkhdf ends with the state at t = 0.2", again["message"])
         silent = GROWTH.replace("on_failure = true\n", "").replace("growth.vtkhdf", "none.vtkhdf")
-        self.solve(silent, code=NOT_SOLVED)
+        self.solved(silent, code=NOT_SOLVED)
         self.assertFalse(os.path.exists(self.path("none.vtkhdf")))
 
     def test_a_run_that_fails_with_intermediate_values_goes_on_with_them(self):
         """A run to the step that fails, and one that goes on from there, have the bits of one that does not fail."""
         fails = STOKES.replace("cos(3*t)*x[1]", "k*cos(3*t)*x[1]").replace("[time]", "[coefficients]\nk = 1\n[time]")
         fails += "on_failure = true\nevery = 4\n"
-        whole, _ = self.solve(fails)
+        whole = self.report(fails)
         result = self.run_rafter("solve", self.write(fails), "--set", 'coefficients.k="1 + 1e-300*sqrt(0.55 - t)"', "--set",
                                  "output.file=failed.vtkhdf")
         self.assertNotEqual(result.returncode, DONE)
         self.assertIn("written: failed.vtkhdf", result.stdout + result.stderr)
-        rest, _ = self.solve(fails, "--set", "time.restart=failed.vtkhdf", "--set", "output.file=rest.vtkhdf")
+        rest = self.report(fails, "--set", "time.restart=failed.vtkhdf", "--set", "output.file=rest.vtkhdf")
         self.assertEqual(rest["functionals"], whole["functionals"])
 
     def test_a_value_that_does_not_exist_at_a_time_leaves_the_states_before(self):
@@ -374,7 +367,7 @@ file = "whole.vtkhdf"
         self.assertEqual(result.returncode, command_test.WRONG_INPUT, result.stderr)
         self.assertIn("dirichlet[0].value", result.stderr)
         self.assertIn("written: heat.vtkhdf", result.stderr)
-        rest, _ = self.solve(text, "--set", "time.restart=heat.vtkhdf", "--set", "output.file=rest.vtkhdf", "--set", "time.step=0.02",
+        rest = self.report(text, "--set", "time.restart=heat.vtkhdf", "--set", "output.file=rest.vtkhdf", "--set", "time.step=0.02",
                              "--set", "time.end=0.34")
         self.assertAlmostEqual(rest["time"]["start"], 0.3, places=14)
         self.assertEqual(len(rest["time"]["steps"]), 2)
@@ -382,20 +375,20 @@ file = "whole.vtkhdf"
     def test_a_run_goes_on_where_values_at_zero_do_not_exist(self):
         text = HEAT.replace('"x[0]*x[1]*(1 + t)"', '"x[0]*x[1]/t"').replace("sin(t)", "sqrt(t - 0.5)").replace(
             'initial = "x[0]*x[1]"', 'initial = "x[0]*x[1]*ln(t + 1)/ln(t)"').replace("end = 1.0", "end = 2.0\nstart = 1.5")
-        whole, _ = self.solve(text)
-        self.solve(text, "--set", "time.end=1.8", "--set", "output.file=half.vtkhdf")
+        whole = self.report(text)
+        self.solved(text, "--set", "time.end=1.8", "--set", "output.file=half.vtkhdf")
         goes_on = text.replace("start = 1.5\n", 'restart = "half.vtkhdf"\n')
-        rest, _ = self.solve(goes_on, "--set", "output.file=rest.vtkhdf")
+        rest = self.report(goes_on, "--set", "output.file=rest.vtkhdf")
         self.assertEqual(rest["functionals"], whole["functionals"])
         kernel = self.run_rafter("kernel", self.write(goes_on))
         self.assertEqual(kernel.returncode, DONE, kernel.stderr)
 
     def test_a_run_goes_on_whatever_the_first_one_began_with(self):
-        self.solve(HEAT)
+        self.solved(HEAT)
         text = HEAT.replace('initial = "x[0]*x[1]"', 'initial = { file = "heat.vtkhdf", field = "u" }')
-        self.solve(text, "--set", "output.file=first.vtkhdf")
+        self.solved(text, "--set", "output.file=first.vtkhdf")
         self.write("no state", "heat.vtkhdf")
-        self.solve(text, "--set", "output.file=second.vtkhdf", "--set", "time.restart=first.vtkhdf", "--set", "time.end=1.2")
+        self.solved(text, "--set", "output.file=second.vtkhdf", "--set", "time.restart=first.vtkhdf", "--set", "time.end=1.2")
 
     def test_kernels_and_the_matrix_are_those_of_the_first_step(self):
         """The sum of all entries is the mass of 1 on an interval without conditions: theta k adds nothing to it."""
@@ -424,14 +417,14 @@ theta = 0.5
             return "symmetric" in file.readline()
 
     def test_another_plan_goes_on_from_the_same_state(self):
-        self.solve(HEAT, "--set", "time.end=0.5")
-        other, _ = self.solve(HEAT, "--set", "time.restart=heat.vtkhdf", "--set", "output.file=on.vtkhdf", "--plan",
+        self.solved(HEAT, "--set", "time.end=0.5")
+        other = self.report(HEAT, "--set", "time.restart=heat.vtkhdf", "--set", "output.file=on.vtkhdf", "--plan",
                               "mapping=plain contraction=dense vector_width=16", "--threads", "1")
-        whole, _ = self.solve(HEAT)
+        whole = self.report(HEAT)
         self.assertAlmostEqual(other["functionals"]["mean"], whole["functionals"]["mean"], places=9)
 
     def test_restarts_from_something_else_are_refused(self):
-        self.solve(HEAT)
+        self.solved(HEAT)
         for arguments, fragments in (
                 (["mesh.refine=1"], ["another mesh"]), (["fields.u.degree=3"], ["degree 2 and 1 component", "degree 3"]),
                 (["time.end=0.5"], ["time.end", "t = 1"]), (["time.restart=none.vtkhdf"], ["none.vtkhdf", "no such file"]),
@@ -444,7 +437,7 @@ theta = 0.5
 
     def test_restarts_need_a_file_and_a_later_end(self):
         self.refused(HEAT.replace("step = 0.1", 'step = 0.1\nrestart = ""'), "time.restart", "the string \"\"", "output of a run")
-        self.solve(HEAT)
+        self.solved(HEAT)
         for end in ("1", "1.0000000000000002", "0.99"):
             for step in ("0.1", "0.05"):
                 result = self.run_rafter("solve", self.write(HEAT), "--set", "time.restart=heat.vtkhdf", "--set", f"time.end={end}",
@@ -460,9 +453,9 @@ theta = 0.5
 
     def test_newton_beside_a_linear_residual_form_is_told(self):
         linear = REACTION.replace("u*(1 - u)*v", "u*v") + "[newton]\nrtol = 1.0e-9\n"
-        _, result = self.solve(linear)
+        _, result = self.solved(linear)
         self.assertIn("key newton is not used: forms.F is linear", result.stderr)
-        _, result = self.solve(REACTION + "[newton]\nrtol = 1.0e-9\n")
+        _, result = self.solved(REACTION + "[newton]\nrtol = 1.0e-9\n")
         self.assertNotIn("not used", result.stderr)
 
     def test_what_cannot_be_stepped_is_refused(self):
@@ -497,13 +490,13 @@ step = 0.1
 end = 0.2
 """
         for method in ("cg", "direct"):
-            report, _ = self.solve(text, "--set", f"solver.method={method}", code=NOT_SOLVED)
+            report = self.report(text, "--set", f"solver.method={method}", code=NOT_SOLVED)
             self.assertIn("t = 0", report["message"])
             self.assertIn("projection", report["message"])
 
     def test_a_step_that_fails_is_named_and_leaves_no_output(self):
         text = HEAT + "[solver]\nmax_iterations = 1\n"
-        report, result = self.solve(text, code=NOT_SOLVED)
+        report, result = self.solved(text, code=NOT_SOLVED)
         self.assertEqual(report["status"], "not converged")
         self.assertIn("t = ", report["message"])
         self.assertNotIn("written:", result.stdout)

@@ -4,7 +4,6 @@
 
 usage: trust_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
 """
-import json
 import os
 import sys
 import unittest
@@ -114,20 +113,37 @@ value = ["4*x[1]*(1 - x[1])", 0.0]
 ITERATIONS = [("cg", "multigrid"), ("cg", "amg"), ("gmres", "amg")]
 
 
+def strip_mesh(num_cells):
+    """Returns the Gmsh file of a strip of two rows of cells, of length 1 and thickness 0.001, in which a facet is listed twice."""
+    nodes = [(i/num_cells, 0.0005*(j - 1)) for i in range(num_cells + 1) for j in range(3)]
+    number = lambda i, j: 3*i + j + 1
+    lines = [(tag, number(i, j), number(i, j + 1)) for tag, i in ((1, 0), (1, 0), (2, num_cells)) for j in range(2)]
+    cells = [(3, number(i, j), number(i + 1, j), number(i + 1, j + 1), number(i, j + 1)) for i in range(num_cells) for j in range(2)]
+    elements = [(1 if len(rest) == 2 else 3, tag, rest) for tag, *rest in lines + cells]
+    text = '$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n3\n1 1 "xmin"\n1 2 "xmax"\n2 3 "strip"\n$EndPhysicalNames\n'
+    text += f"$Nodes\n{len(nodes)}\n" + "".join(f"{k + 1} {x!r} {y!r} 0\n" for k, (x, y) in enumerate(nodes)) + "$EndNodes\n"
+    text += f"$Elements\n{len(elements)}\n"
+    text += "".join(f"{k + 1} {kind} 2 {tag} {tag} {' '.join(map(str, of))}\n" for k, (kind, tag, of) in enumerate(elements))
+    return text + "$EndElements\n"
+
+
 class Trust(command_test.CommandTest):
     """Solutions with a small backward error are kept, with the digits to trust."""
-
-    def report(self, text, *arguments, code=command_test.DONE):
-        result = self.run_rafter("solve", self.write(text), "--json", "r.json", *arguments)
-        self.assertEqual(result.returncode, code, result.stderr + result.stdout)
-        with open(self.path("r.json"), encoding="utf-8") as file:
-            return json.load(file)
 
     def test_digits_that_a_plan_costs_are_computed_again(self):
         # With many cells, plans sum integrals along each axis, whose roundings change the tip by a hundredth.
         report = self.report(STRIP, "--set", "mesh.box.cells=[1000, 2]")
         self.assertAlmostEqual(report["functionals"]["tip"], -0.0190476305, delta=1e-10)
         self.assertLess(report["relative_error"], 1e-8)
+
+    def test_a_second_try_takes_the_mesh_of_the_first_and_repeats_no_warning(self):
+        self.write(strip_mesh(1000), "strip.msh")
+        report, result = self.solved(STRIP.replace("box = { cells = [20, 1], size = [1.0, 0.001] }", 'file = "strip.msh"'))
+        self.assertIn("solving again with a plan", result.stderr)
+        self.assertEqual(list(report["seconds"])[:2], ["first try", "spaces"])
+        self.assertEqual(result.stderr.count("strip.msh"), 1, result.stderr)
+        self.assertEqual(result.stderr.count("mesh: 2000 cells"), 1, result.stderr)
+        self.assertAlmostEqual(report["functionals"]["tip"], -0.0190476305, delta=1e-10)
 
     def assert_trusted(self, text, *arguments, most=1.0):
         """The error against the exact solution is at most the one that is told, and that at most `most`."""
