@@ -34,7 +34,7 @@ const char* __lsan_default_options() {
   return "suppressions='" RAFTER_SOURCE_DIR "/tests/support/leaks.txt':print_suppressions=0";
 }
 
-const char* __tsan_default_options() { return "halt_on_error=1"; }
+const char* __tsan_default_options() { return "halt_on_error=1:intercept_tls_get_addr=0"; }
 
 const char* __ubsan_default_options() { return "print_stacktrace=1"; }
 }

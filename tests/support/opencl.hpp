@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include <rafter/base/error.hpp>
-#include <rafter/base/sanitizers.hpp>
 #include <rafter/device/opencl/opencl_device.hpp>
 
 namespace rafter::test {
@@ -18,10 +17,8 @@ inline bool needs_opencl() {
 }
 
 /// Says whether this machine has an OpenCL device that runs kernels; where it must have one and has none, the test
-/// fails. The packages of the tests bring one that is the processor. The thread sanitizer does not see how the threads
-/// of its driver wait for each other, so that tests go without it there.
+/// fails. The packages of the tests bring one that is the processor.
 inline bool has_opencl() {
-  if (base::sanitizers.thread) return false;
   try {
     const device::OpenClDevice device;
     return true;
