@@ -63,7 +63,7 @@ private:
   op::IntegerArray here_, left_, right_;
 };
 
-/// The devices are made once: a driver takes a second to build its programs for each.
+/// The devices are made once: a driver builds the programs of each anew.
 const std::vector<std::shared_ptr<device::Device>>& devices() {
   static const auto all = [] {
     std::vector<std::shared_ptr<device::Device>> result{device::make_device("checked")};
