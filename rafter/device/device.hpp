@@ -124,7 +124,7 @@ struct Task {
 struct CompileOptions {
   std::string language = "c";     ///< language of the source: the table of spellings that produced it
   std::string compiler;           ///< name ("gcc", "clang") or path; "": the default of the device
-  std::string flag_set;           ///< one of Device::flag_sets(); "": "default"
+  std::string flag_set;           ///< one of Device::flag_sets(); "": the usual one
   std::vector<std::string> flags; ///< flags that are appended to those of the set
   auto operator<=>(const CompileOptions&) const = default;
 };

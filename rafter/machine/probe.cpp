@@ -29,7 +29,8 @@ namespace {
 using device::Vector;
 
 /// The compiler must keep the loops as they are written; in particular, scalar ones must stay scalar.
-const device::CompileOptions as_written{.flags = {"-fno-tree-vectorize", "-fno-tree-slp-vectorize"}};
+const device::CompileOptions as_written{.flag_set = "default",
+                                        .flags = {"-fno-tree-vectorize", "-fno-tree-slp-vectorize"}};
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();

@@ -208,23 +208,26 @@ TEST(Sums, ConstrainedOperatorsAreTheIdentityOnConstrainedEntries) {
   for (const auto entry : A.constraints().entries) EXPECT_EQ(d.host_read()[static_cast<std::size_t>(entry)], 1);
 }
 
-TEST(Sums, FacetTermsAddToCellTerms) {
-  for (const auto& shape : box_shapes()) {
-    Problem problem(box(shape), 2);
-    problem.with("kappa", 0.7);
-    const op::OperatorOptions options = interpreted();
-    const op::Operator cells(problem.form(helmholtz_form()), options);
-    const op::Operator facets(problem.form("kappa*u*v*ds(1)"), options);
-    const op::Operator robin(problem.form(std::string(helmholtz_form()) + " + kappa*u*v*ds(1)"), options);
-    const Vector x = random_vector(robin, 7);
-    auto expected = values_of(applied(cells, x));
-    const auto more = values_of(applied(facets, x));
-    EXPECT_GT(largest(more), 0);
-    for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += more[i];
-    EXPECT_LE(distance(applied(robin, x).host_read(), expected), 1e-13 * largest(expected)) << shape;
-    expect_symmetric(robin, 1e-13);
-  }
+class FacetTerms : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(FacetTerms, AddToCellTerms) {
+  Problem problem(box(GetParam()), 2);
+  problem.with("kappa", 0.7);
+  const op::OperatorOptions options = interpreted();
+  const op::Operator cells(problem.form(helmholtz_form()), options);
+  const op::Operator facets(problem.form("kappa*u*v*ds(1)"), options);
+  const op::Operator robin(problem.form(std::string(helmholtz_form()) + " + kappa*u*v*ds(1)"), options);
+  const Vector x = random_vector(robin, 7);
+  auto expected = values_of(applied(cells, x));
+  const auto more = values_of(applied(facets, x));
+  EXPECT_GT(largest(more), 0);
+  for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += more[i];
+  EXPECT_LE(distance(applied(robin, x).host_read(), expected), 1e-13 * largest(expected));
+  expect_symmetric(robin, 1e-13);
 }
+
+INSTANTIATE_TEST_SUITE_P(every_shape, FacetTerms, ::testing::ValuesIn(box_shapes()),
+                         [](const auto& shape) { return shape.param; });
 
 } // namespace
 } // namespace rafter::test

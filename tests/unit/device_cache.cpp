@@ -75,7 +75,14 @@ TEST(Flags, EverySetCompilesWithEveryCompilerToAProgramOfItsOwn) {
 
 TEST(Flags, UnknownSetsAreRefusedWithTheNearest) {
   EXPECT_THROW((void)device::compiler_flags({.flag_set = "O22"}), base::InputError);
-  EXPECT_EQ(device::compiler_flags({}), device::compiler_flags({.flag_set = "default"}));
+  EXPECT_THROW((void)device::set_usual_flag_set("O22"), base::InputError);
+}
+
+TEST(Flags, OfOptionsThatNameNoneAreTheUsualOnes) {
+  const std::string before = device::set_usual_flag_set("O2");
+  EXPECT_EQ(device::compiler_flags({}), device::compiler_flags({.flag_set = "O2"}));
+  EXPECT_NE(device::compiler_flags({}), device::compiler_flags({.flag_set = "default"}));
+  EXPECT_EQ(device::set_usual_flag_set(before), "O2");
 }
 
 TEST(KernelCache, SecondProcessMemoryTakesTheFile) {

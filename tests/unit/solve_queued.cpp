@@ -63,10 +63,14 @@ private:
   op::IntegerArray here_, left_, right_;
 };
 
-std::vector<std::shared_ptr<device::Device>> devices() {
-  std::vector<std::shared_ptr<device::Device>> result{device::make_device("checked")};
-  if (has_opencl()) result.push_back(device::make_device("opencl"));
-  return result;
+/// The devices are made once: a driver builds the programs of each anew.
+const std::vector<std::shared_ptr<device::Device>>& devices() {
+  static const auto all = [] {
+    std::vector<std::shared_ptr<device::Device>> result{device::make_device("checked")};
+    if (has_opencl()) result.push_back(device::make_device("opencl"));
+    return result;
+  }();
+  return all;
 }
 
 struct Solved {

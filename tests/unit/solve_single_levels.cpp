@@ -142,13 +142,14 @@ TEST(single_levels, make_the_cycles_of_levels_in_double_up_to_rounding) {
   }
 }
 
-TEST(single_levels, need_as_many_iterations_on_every_shape) {
-  for (const auto* shape :
-       {"interval", "triangle", "quadrilateral", "tetrahedron", "hexahedron", "prism", "pyramid", "mixed"}) {
-    SCOPED_TRACE(shape);
-    expect_as_in_double(meshes_of(shape), {.degree = 3, .coarsening = all_the_way()});
-  }
+class single_levels_on_shape : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(single_levels_on_shape, need_as_many_iterations) {
+  expect_as_in_double(meshes_of(GetParam()), {.degree = 3, .coarsening = all_the_way()});
 }
+
+INSTANTIATE_TEST_SUITE_P(every_shape, single_levels_on_shape, ::testing::ValuesIn(box_shapes()),
+                         [](const auto& shape) { return shape.param; });
 
 TEST(single_levels, need_as_many_iterations_for_vectors_on_curved_cells) {
   for (const std::string shape : {"triangle", "hexahedron"}) {

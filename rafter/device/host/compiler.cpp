@@ -9,6 +9,7 @@
 #include <rafter/device/host/compiler_versions.hpp>
 #include <rafter/device/host/cpu.hpp>
 #include <rafter/device/host/process.hpp>
+#include <utility>
 
 namespace rafter::device {
 namespace {
@@ -112,14 +113,23 @@ std::vector<std::string> flag_set_names() {
 
 namespace {
 
-const FlagSet& flag_set(const std::string& name) {
+/// The name of the set of flags that kernels take where nothing names one.
+std::string& usual_flag_set() {
+  static std::string name = "default";
+  return name;
+}
+
+const FlagSet& flag_set(const std::string& wanted) {
+  const std::string& name = wanted.empty() ? usual_flag_set() : wanted;
   for (const auto& set : flag_sets())
-    if (set.name == name || (name.empty() && set.name == "default")) return set;
+    if (set.name == name) return set;
   throw base::InputError("unknown set of compiler flags '" + name + "'" + base::suggestion(name, flag_set_names()) +
                          "; accepted: " + base::join(flag_set_names(), ", "));
 }
 
 } // namespace
+
+std::string set_usual_flag_set(const std::string& name) { return std::exchange(usual_flag_set(), flag_set(name).name); }
 
 std::vector<std::string> own_processor_flags() {
 #if defined(__x86_64__)

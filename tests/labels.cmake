@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What tests need, and the labels that they have beside the folder they stand in. ctest reads this file each time, after the
+# lists of GoogleTest's tests: RAFTER_TEST_MODULES (such as property/operator) names the lists, test_property_operator_TESTS
+# holds one. Names follow rules, and a rule that no test follows any more is an error.
+#
+#   exhaustive   runs before a release and for who changes elements: ./rafter.sh test --all
+#   interpreted  mostly runs an interpreter, which has one thread and takes minutes under a sanitizer, or tells plans apart
+#   driver       runs on an OpenCL driver
+#   optimised    compiles its kernels with the flags of users, since plans, emitters or bits are tested
+#   threads      runs under the thread sanitizer, unless it is interpreted or exhaustive
+#   unsanitized  takes minutes under the address sanitizer, where other instances find the same faults
+
+# All tests, whatever they are written in, share one cache of kernels in the folder of the build. The user's own would hide
+# what they cost, and is not theirs to fill.
+set(ENV{XDG_CACHE_HOME} "${RAFTER_TEST_CACHE}")
+file(MAKE_DIRECTORY "${RAFTER_TEST_CACHE}")
+# Kernels of tests run on a few cells: they are compiled in half the time.
+set(ENV{RAFTER_TEST_KERNEL_FLAGS} quick)
+
+# label_tests(LABEL PATTERN MODULE...): the tests of the modules whose names behind <label>/<module>/ match have the label.
+function(label_tests name pattern)
+  set(are_all_built TRUE)
+  set(is_followed FALSE)
+  foreach(module ${ARGN})
+    string(REPLACE "/" "_" tests test_${module}_TESTS)
+    list(FIND RAFTER_TEST_MODULES ${module} position)
+    if(position EQUAL -1)
+      message(FATAL_ERROR "tests/labels.cmake: there is no module of tests '${module}'")
+    elseif(NOT DEFINED ${tests})
+      set(are_all_built FALSE)
+      continue()
+    endif()
+    set(found ${${tests}})
+    list(FILTER found INCLUDE REGEX "^${module}/(${pattern})")
+    if(found)
+      set(is_followed TRUE)
+      set_tests_properties(${found} PROPERTIES LABELS ${name})
+      if(name STREQUAL "optimised")
+        set_tests_properties(${found} PROPERTIES ENVIRONMENT RAFTER_TEST_KERNEL_FLAGS=default)
+      endif()
+    endif()
+  endforeach()
+  if(are_all_built AND NOT is_followed)
+    message(FATAL_ERROR "tests/labels.cmake: no test of ${ARGN} is named ${pattern}")
+  endif()
+endfunction()
+
+# Kernels of a shape are compiled or interpreted in these modules, which is what costs. Their instances are named by shape, and
+# for every change they run on intervals, quadrilaterals, tetrahedra, hexahedra and the mixed mesh, which has prisms and
+# pyramids beside these. Elements, meshes and spaces take milliseconds: there every change runs every shape.
+set(modules_with_kernels convergence/solve property/emit property/operator property/schedule property/solve unit/operator
+                         unit/schedule unit/solve)
+label_tests(exhaustive "[^/]+/[^/]+/(triangle|prism|pyramid)(_[a-z0-9_]*)?$" ${modules_with_kernels})
+# Every target compiles with another compiler or for another processor and runs a third of the cases of the first one.
+label_tests(exhaustive "one_text/Targets[.].*/([a-z0-9]+_(triangle|prism|pyramid)|(sve|sse2|avx2|avx512)_(interval|quadrilateral))$" property/emit)
+# Other materials are on triangles alone.
+label_tests(exhaustive "laws/NonlinearOrder[.].*/p_laplacian_triangle$" convergence/solve)
+# Degrees and files that hold a law again: every change runs degrees 1 to 4 and the highest ones.
+label_tests(exhaustive "all/PointsInNodes[.].*_p[5-9]$" property/operator)
+label_tests(exhaustive "all/HighDegrees[.].*/(interval_p11|quadrilateral_p7|tetrahedron_p5|hexahedron_p[57])$" property/operator)
+label_tests(exhaustive "all/DegreesOfCellVectors[.].*/(quadrilateral_p4|tetrahedron_p4|hexahedron_p[567])$" property/operator)
+label_tests(exhaustive "shapes/CurvedOrder[.].*/(tetrahedron|hexahedron|mixed)_p3_g3$" convergence/solve)
+label_tests(exhaustive "files/SampleMeshOrder[.].*/(annulus_hex_order2|disc_quad_order2|fichera_mixed|toroid_hex|nested_cubes)_p[1-3]$" convergence/solve)
+# Drawn hierarchies: six for every change, sixteen in all.
+label_tests(exhaustive "seeds/RandomMultigrid[.].*/([6-9]|1[0-5])$" property/solve)
+
+# --- what sanitizers run --------------------------------------------------------------------------------------------
+label_tests(threads "" unit/comm unit/device unit/operator unit/solve)
+label_tests(threads "[A-Za-z]+[.]|.*/mixed|tensor_shapes/.*/hexahedron" property/operator property/solve)
+label_tests(interpreted "([a-z_]+/)?(Specifications|PointsInLanes|SeparableKernels|Groups[A-Za-z]*|HighDegrees|PointsInNodes|[A-Za-z]*CellVectors|LocalTraffic[A-Za-z]*|Ranks|RanksOfOneToEight)[.]"
+            property/operator)
+label_tests(interpreted "([a-z_]+/)?(Assembled[.](EqualsTheKernels|HoldsWhole)|AssembledMatrix[.]HoldsNo|SystemsCompiled[.].*LooksForFaults|Plans[.](EveryRecipe|ARecipe)|Patches[.](GiveWhat|Diagonals)|Floats[.]ThatAre(Stored|Computed)|Indices[.]OfBatches)"
+            property/operator)
+label_tests(interpreted "SolvesOfRanks[.]" property/solve)
+label_tests(interpreted "VectorLoops[.].*OnTheInterpreter" unit/solve)
+label_tests(interpreted "CellPerItemSums[.]InTwoPasses" unit/operator)
+label_tests(interpreted "every_shape/CellPerItem[.][A-Za-z_]*/(tetrahedron|hexahedron)" unit/operator)
+label_tests(unsanitized "every_shape/(CellPerItem|OpenClOnShape|Programs)[.][A-Za-z_]*/(tetrahedron|hexahedron)" unit/operator unit/schedule)
+label_tests(unsanitized "Search[.]FindsMade" unit/tune) # two hundred searches among made figures do in each what one does
+
+# --- what needs a driver --------------------------------------------------------------------------------------------
+label_tests(driver ".*OpenCl" unit/device error/device unit/emit unit/operator unit/solve)
+label_tests(driver "(every_shape/)?(Resident|Queued)" unit/solve)
+label_tests(driver "Device" unit/tune)
+
+# --- what compiles as users do --------------------------------------------------------------------------------------
+label_tests(optimised "" golden/operator property/emit unit/emit exhaustive/operator)
+label_tests(optimised ".*Bits|Plans[.]" property/operator property/solve unit/operator)
