@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include <bench/measured.hpp>
 #include <bench/mesh_file.hpp>
 #include <bench/operators.hpp>
 #include <bench/peers.hpp>
@@ -13,6 +14,7 @@
 #include <rafter/base/memory.hpp>
 #include <rafter/device/device.hpp>
 #include <rafter/schedule/work_arrays.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace rafter::bench {
 namespace {

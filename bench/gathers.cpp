@@ -6,11 +6,13 @@
 #include <memory>
 #include <numeric>
 
+#include <bench/measured.hpp>
 #include <bench/mesh_file.hpp>
 #include <bench/operators.hpp>
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/device/device.hpp>
+#include <rafter/machine/roofline.hpp>
 #include <rafter/space/cell_vectors.hpp>
 
 namespace rafter::bench {

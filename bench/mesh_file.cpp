@@ -7,6 +7,7 @@
 
 #include <bench/suites.hpp>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <rafter/base/error.hpp>
 #include <rafter/base/hash.hpp>
 #include <rafter/base/text.hpp>

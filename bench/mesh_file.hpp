@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <bench/options.hpp>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <rafter/mesh/cell_batches.hpp>
 #include <rafter/mesh/generations.hpp>
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <bench/measured.hpp>
 #include <bench/mesh_file.hpp>
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
@@ -12,6 +13,8 @@
 #include <rafter/form/language.hpp>
 #include <rafter/form/parser.hpp>
 #include <rafter/machine/roofline.hpp>
+#include <rafter/operator/kernel_info.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace rafter::bench {
 namespace {

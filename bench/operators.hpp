@@ -13,6 +13,10 @@
 #include <rafter/form/scope.hpp>
 #include <rafter/operator/operator.hpp>
 
+namespace rafter::op {
+struct KernelInfo;
+} // namespace rafter::op
+
 /// Suites measure these operators on squares, cubes and meshes from files.
 namespace rafter::bench {
 
@@ -77,15 +81,7 @@ double counted_dofs(const space::FunctionSpace& space);
 void fill(op::Vector& vector);
 void fill(op::SingleVector& vector);
 
-/// Suites time y = A x by one kernel or several.
-struct Measured {
-  std::function<void(const op::Vector& x, op::Vector& y)> apply;
-  std::int64_t size = 0; ///< size of x and y
-  std::shared_ptr<device::Device> device;
-  machine::Counts counts;
-  std::vector<op::KernelInfo> kernels;
-};
-
+struct Measured;
 /// The result refers to the operator.
 Measured measured(const op::Operator& A);
 

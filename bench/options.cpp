@@ -12,6 +12,7 @@
 #include <rafter/element/element.hpp>
 #include <rafter/operator/kernel_target.hpp>
 #include <rafter/schedule/mapping.hpp>
+#include <rafter/schedule/plan.hpp>
 
 namespace rafter::bench {
 namespace {

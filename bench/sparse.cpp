@@ -5,6 +5,7 @@
 #include <array>
 #include <deque>
 
+#include <bench/measured.hpp>
 #include <bench/mesh_file.hpp>
 #include <bench/operators.hpp>
 #include <bench/sparse_products.hpp>

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include <bench/measured.hpp>
 #include <rafter/base/error.hpp>
 
 namespace rafter::bench {

@@ -5,7 +5,11 @@
 #include <fmt/format.h>
 #include <rafter/form/language.hpp>
 #include <rafter/form/parser.hpp>
+#include <rafter/operator/form_builder.hpp>
 #include <rafter/operator/form_data.hpp>
+#include <rafter/operator/form_kernels.hpp>
+#include <rafter/operator/kernel_info.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace rafter::bench {
 namespace {
@@ -86,6 +90,8 @@ StressVectorOperator::StressVectorOperator(const Space& displacements, const std
       make_kernels(texts.integration, 2, from_to(stresses, displacements), degree, device, choice.plan, of_integration);
   stresses_ = vector_of(stresses);
 }
+
+StressVectorOperator::~StressVectorOperator() = default;
 
 void StressVectorOperator::apply(const op::Vector& x, op::Vector& y) const {
   stress_->run(&x, stresses_, false);

@@ -4,7 +4,16 @@
 #include <string>
 #include <vector>
 
-#include <rafter/operator/form_builder.hpp>
+#include <rafter/machine/roofline.hpp>
+#include <rafter/operator/linear_operator.hpp>
+
+namespace rafter::op {
+class FormKernels;
+struct KernelInfo;
+} // namespace rafter::op
+namespace rafter::space {
+class FunctionSpace;
+} // namespace rafter::space
 
 /// Elasticity is computed in two loops over the cells that meet in memory, as in algorithm 1 of Chang et al.,
 /// arXiv:2601.08374.
@@ -24,6 +33,7 @@ public:
   /// The operator acts on cell vectors of displacements.
   StressVectorOperator(const std::shared_ptr<const space::FunctionSpace>& displacements,
                        const std::shared_ptr<device::Device>& device, const StressVectorChoice& choice);
+  ~StressVectorOperator();
 
   void apply(const op::Vector& x, op::Vector& y) const;
   machine::Counts counts() const;

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include <rafter/operator/linear_operator.hpp>
+#include <rafter/operator/sparse_matrix.hpp>
 
 namespace rafter::bench {
 

@@ -9,9 +9,13 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/memory.hpp>
 #include <rafter/device/finish.hpp>
+#include <rafter/form/lowering.hpp>
 #include <rafter/form/parser.hpp>
 #include <rafter/machine/roofline.hpp>
+#include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/linear_form.hpp>
 #include <rafter/solve/multigrid_levels.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace rafter::bench {
 namespace {

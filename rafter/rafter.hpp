@@ -23,6 +23,9 @@
 #include <rafter/mesh/generations.hpp>
 #include <rafter/mesh/merge.hpp>
 #include <rafter/mesh/tag_uses.hpp>
+#include <rafter/operator/domain.hpp>
+#include <rafter/operator/form_compiler.hpp>
+#include <rafter/operator/kernel_options.hpp>
 #include <rafter/operator/level_hierarchy.hpp>
 #include <rafter/operator/operator.hpp>
 #include <rafter/solve/block_setup.hpp>
@@ -364,7 +367,7 @@ inline std::vector<solvers::FieldBlock> make_blocks(const Operator& A, const Pre
   if (choice.blocks.size() != spaces.size())
     throw InputError("block: a preconditioner is named for a field that the operator does not have");
   auto generated = solvers::generate_blocks(choice.block_form ? *choice.block_form : *A.form().source, A.system(),
-                                            A.conditions(), A.built().options, std::move(preconditioners));
+                                            A.conditions(), A.options(), std::move(preconditioners));
   op::compile(solvers::kernels_of(generated));
   return solvers::make_blocks(std::move(generated), A, null_space, conditions, [&](Operator& block) {
     const auto& names = block.form().field_names;
@@ -384,7 +387,7 @@ make_hierarchy(const Operator& A, const MultigridOptions& options, std::span<con
   if (!A.constraints().entries.empty() && A.conditions().empty())
     throw InputError("multigrid: the operator was made with constrained entries, coarser levels need conditions");
   const auto meshes = std::make_shared<const Generations>(options.meshes);
-  auto own = A.built().options;
+  auto own = A.options();
   own.precision = options.precision;
   auto levels = op::generate_levels({.form = form_on ? Form() : *A.form().source,
                                      .form_on = std::move(form_on),

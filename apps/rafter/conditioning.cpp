@@ -12,6 +12,7 @@
 #include <rafter/operator/unknowns.hpp>
 #include <rafter/solve/diagnosis.hpp>
 #include <rafter/solve/vector_ops.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace rafter::app {
 namespace {

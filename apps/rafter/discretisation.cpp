@@ -14,7 +14,10 @@
 #include <rafter/mesh/limits.hpp>
 #include <rafter/mesh/tag_uses.hpp>
 #include <rafter/mesh/touching.hpp>
+#include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/level_hierarchy.hpp>
 #include <rafter/operator/operator.hpp>
+#include <rafter/space/function_space.hpp>
 
 #include "expected_work.hpp"
 #include "null_space.hpp"

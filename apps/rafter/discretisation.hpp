@@ -7,7 +7,11 @@
 
 #include <rafter/io/problem.hpp>
 #include <rafter/mesh/generations.hpp>
-#include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/system.hpp>
+
+namespace rafter::op {
+struct GeneratedForm;
+} // namespace rafter::op
 
 /// The mesh and the function spaces of a problem are made here, unless they do not fit into memory.
 namespace rafter::app {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <rafter/space/function_space.hpp>
 #include <rafter/tune/planner.hpp>
 #include <rafter/tune/store.hpp>
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <rafter/io/problem.hpp>
-#include <rafter/operator/form_builder.hpp>
-#include <rafter/operator/operator.hpp>
+#include <rafter/operator/operator_options.hpp>
 
 /// Estimates of the work of a solve, before anything is known of it but its size.
 namespace rafter::app {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <rafter/operator/form_kernels.hpp>
+#include <rafter/operator/system.hpp>
 
 namespace rafter::app {
 

@@ -3,6 +3,8 @@
 #include <rafter/base/output_file.hpp>
 #include <rafter/io/matrix_market.hpp>
 #include <rafter/machine/roofline.hpp>
+#include <rafter/operator/assembled_matrix.hpp>
+#include <rafter/operator/form_kernels.hpp>
 #include <rafter/operator/matrix_builder.hpp>
 #include <rafter/schedule/plan.hpp>
 

@@ -8,6 +8,9 @@
 #include <rafter/base/timing.hpp>
 #include <rafter/device/finish.hpp>
 #include <rafter/machine/roofline.hpp>
+#include <rafter/operator/form_kernels.hpp>
+#include <rafter/operator/kernel_info.hpp>
+#include <rafter/operator/linear_form.hpp>
 
 namespace rafter::app {
 namespace {

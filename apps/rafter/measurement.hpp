@@ -6,6 +6,7 @@
 #include <string>
 
 #include <rafter/machine/machine.hpp>
+#include <rafter/operator/linear_form.hpp>
 #include <rafter/operator/operator.hpp>
 #include <rafter/report/report.hpp>
 #include <rafter/solve/solver.hpp>

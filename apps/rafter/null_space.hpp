@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <rafter/io/problem.hpp>
+#include <rafter/operator/operator_options.hpp>
 #include <rafter/solve/null_space_condition.hpp>
 
 /// Sections [[constraint]] fix the null space of an operator.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <rafter/operator/form_builder.hpp>
-#include <rafter/operator/operator.hpp>
+#include <rafter/operator/operator_options.hpp>
 
 namespace rafter::app {
 

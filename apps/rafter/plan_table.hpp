@@ -2,8 +2,12 @@
 #pragma once
 #include <string>
 
-#include <rafter/operator/form_builder.hpp>
 #include <rafter/report/plan_list.hpp>
+
+namespace rafter::op {
+struct KernelInfo;
+struct MatrixForecast;
+} // namespace rafter::op
 
 namespace rafter::app {
 

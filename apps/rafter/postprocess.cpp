@@ -12,6 +12,8 @@
 #include <rafter/base/text.hpp>
 #include <rafter/form/language.hpp>
 #include <rafter/form/printer.hpp>
+#include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/linear_form.hpp>
 
 namespace rafter::app {
 namespace {

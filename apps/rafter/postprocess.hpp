@@ -8,7 +8,7 @@
 
 #include <rafter/io/derived_field.hpp>
 #include <rafter/io/problem.hpp>
-#include <rafter/operator/operator.hpp>
+#include <rafter/operator/operator_options.hpp>
 #include <rafter/report/report.hpp>
 
 #include "problem_forms.hpp"

@@ -8,6 +8,7 @@
 #include <rafter/form/lowering.hpp>
 #include <rafter/form/time_derivative.hpp>
 #include <rafter/io/vtkhdf_reader.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace rafter::app {
 namespace {

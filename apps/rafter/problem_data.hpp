@@ -11,6 +11,7 @@
 #include <rafter/io/problem.hpp>
 #include <rafter/operator/operator.hpp>
 #include <rafter/space/expression_evaluator.hpp>
+#include <rafter/space/function_space.hpp>
 
 /// Known fields of a problem are coefficients that are functions of a space.
 namespace rafter::app {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <rafter/mesh/describe.hpp>
+#include <rafter/space/function_space.hpp>
 
 #include "discretisation.hpp"
 

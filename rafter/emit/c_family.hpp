@@ -4,7 +4,11 @@
 #include <string>
 
 #include <rafter/emit/spelling.hpp>
-#include <rafter/schedule/mapping.hpp>
+#include <rafter/schedule/target.hpp>
+
+namespace rafter::schedule {
+struct LoopProgram;
+} // namespace rafter::schedule
 
 /// Writes loop programs as source text. One emitter serves the C family; each language is a table of spellings.
 namespace rafter::emit {

@@ -11,6 +11,7 @@
 #include <rafter/element/projection.hpp>
 #include <rafter/mesh/describe.hpp>
 #include <rafter/mesh/lattice.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace rafter::io {
 namespace {

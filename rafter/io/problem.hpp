@@ -9,9 +9,11 @@
 #include <rafter/element/element.hpp>
 #include <rafter/element/quadrature.hpp>
 #include <rafter/io/value.hpp>
+#include <rafter/mesh/generations.hpp>
 #include <rafter/mesh/merge.hpp>
 #include <rafter/mesh/mesh.hpp>
-#include <rafter/operator/level_hierarchy.hpp>
+#include <rafter/operator/coarsening.hpp>
+#include <rafter/schedule/precision.hpp>
 #include <rafter/solve/newton.hpp>
 
 /// This is the problem file (TOML) as plain data. It is completely validated except for the expressions, which stay

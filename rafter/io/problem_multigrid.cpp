@@ -13,6 +13,8 @@
 #include <rafter/base/text.hpp>
 #include <rafter/io/problem_sections.hpp>
 #include <rafter/io/unused_keys.hpp>
+#include <rafter/mesh/generations.hpp>
+#include <rafter/schedule/precision.hpp>
 
 namespace rafter::io {
 namespace {

@@ -11,6 +11,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/hash.hpp>
 #include <rafter/io/hdf5_reader.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace rafter::io {
 namespace {

@@ -14,6 +14,7 @@
 #include <rafter/mesh/distribution.hpp>
 #include <rafter/mesh/lattice.hpp>
 #include <rafter/space/evaluate.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace rafter::io {
 namespace {

@@ -7,7 +7,10 @@
 
 #include <rafter/io/derived_field.hpp>
 #include <rafter/mesh/mesh.hpp>
-#include <rafter/space/function_space.hpp>
+
+namespace rafter::space {
+class FunctionSpace;
+} // namespace rafter::space
 
 namespace rafter::io {
 

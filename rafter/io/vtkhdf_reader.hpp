@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <rafter/space/function_space.hpp>
+#include <rafter/space/interpolate.hpp>
 
 namespace rafter::io {
 

@@ -7,6 +7,7 @@
 
 #include <rafter/element/element.hpp>
 #include <rafter/element/quadrature.hpp>
+#include <rafter/kernel/contraction.hpp>
 #include <rafter/kernel/qfunction.hpp>
 
 /// Tensor programs describe what is computed for one cell, without regard to hardware: a short list of steps on named
@@ -168,20 +169,6 @@ struct TensorProgram {
   /// slot has an array.
   void verify() const;
 };
-
-/// How the reference matrices are applied.
-enum class Contraction : std::uint8_t {
-  dense,          ///< stacked tables of values and derivatives, as dense products
-  modal,          ///< dense products with orthonormal polynomials instead of points, for affine simplices with constant
-                  ///< coefficients
-  per_derivative, ///< sum factorisation with one chain of 1D contractions per slot
-  collocated, ///< sum factorisation that interpolates once and differentiates in the points with the square 1D matrix
-  separable ///< integrals along each axis as 1D matrices, for tensor cells with coefficients that are constant on each
-};
-std::string_view name(Contraction contraction);
-inline bool has_dense_products(Contraction contraction) {
-  return contraction == Contraction::dense || contraction == Contraction::modal;
-}
 
 struct ProgramOptions {
   Contraction contraction = Contraction::collocated; ///< non-tensor shapes and facets always use dense

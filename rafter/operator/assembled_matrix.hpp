@@ -2,12 +2,18 @@
 #pragma once
 #include <memory>
 
-#include <rafter/operator/form_kernels.hpp>
+#include <rafter/operator/linear_operator.hpp>
+
+namespace rafter::machine {
+struct Counts;
+} // namespace rafter::machine
 
 /// Holds a bilinear form as one matrix, which plans with mapping=assembled ask for.
 namespace rafter::op {
 
+class FormData;
 struct GeneratedMatrix;
+struct KernelInfo;
 
 /// The matrix of a form on a system, before Dirichlet conditions are applied. It does not change after construction,
 /// and several threads may run it at the same time.

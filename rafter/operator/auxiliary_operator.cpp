@@ -5,6 +5,10 @@
 #include <iterator>
 
 #include <rafter/form/bilinear_parts.hpp>
+#include <rafter/form/lowering.hpp>
+#include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/kernel_options.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace rafter::op {
 namespace {

@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include <rafter/form/form.hpp>
+#include <rafter/operator/kernel_options.hpp>
 #include <rafter/operator/level_data.hpp>
 #include <rafter/operator/operator.hpp>
 

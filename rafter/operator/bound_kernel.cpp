@@ -6,8 +6,12 @@
 #include <numeric>
 
 #include <rafter/base/error.hpp>
+#include <rafter/operator/form_kernels.hpp>
 #include <rafter/schedule/counts.hpp>
 #include <rafter/schedule/least_traffic.hpp>
+#include <rafter/schedule/mapping.hpp>
+#include <rafter/space/function_space.hpp>
+#include <rafter/tune/planner.hpp>
 
 namespace rafter::op {
 

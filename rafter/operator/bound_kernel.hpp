@@ -8,6 +8,7 @@
 #include <rafter/operator/cell_geometry.hpp>
 #include <rafter/operator/form_builder.hpp>
 #include <rafter/operator/form_data.hpp>
+#include <rafter/operator/form_kernels.hpp>
 #include <rafter/operator/kernel_arguments.hpp>
 #include <rafter/operator/vector_runner.hpp>
 #include <rafter/space/index_tables.hpp>

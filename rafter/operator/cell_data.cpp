@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <rafter/base/hash.hpp>
 #include <rafter/schedule/loop_program.hpp>
+#include <rafter/space/discretisation.hpp>
 
 namespace rafter::op {
 namespace {

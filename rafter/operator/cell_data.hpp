@@ -7,7 +7,11 @@
 #include <rafter/device/buffer_registry.hpp>
 #include <rafter/operator/data_rows.hpp>
 #include <rafter/operator/domain.hpp>
-#include <rafter/schedule/plan.hpp>
+#include <rafter/schedule/precision.hpp>
+
+namespace rafter::space {
+class Discretisation;
+} // namespace rafter::space
 
 /// Holds the data that kernels of several forms read, in the memory of a device. Equal data are there once while
 /// somebody holds them.

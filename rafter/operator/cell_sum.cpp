@@ -4,7 +4,11 @@
 #include <algorithm>
 #include <limits>
 
+#include <rafter/operator/form_data.hpp>
+#include <rafter/operator/form_kernels.hpp>
 #include <rafter/operator/matrix_builder.hpp>
+#include <rafter/schedule/mapping.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace rafter::op {
 namespace {

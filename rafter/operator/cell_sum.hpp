@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <rafter/operator/form_data.hpp>
+#include <rafter/operator/form_kernels.hpp>
 #include <rafter/operator/sliced_pattern.hpp>
 
 /// Sums cell matrices of a bilinear form into the entries of a sparse matrix.

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <rafter/base/uninitialised.hpp>
-#include <rafter/operator/form_kernels.hpp>
+#include <rafter/operator/system.hpp>
 
 /// Lists the unknowns of every cell, for set-up that goes from cells to a matrix.
 namespace rafter::op {

@@ -9,10 +9,12 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/parallel.hpp>
 #include <rafter/device/compile_all.hpp>
+#include <rafter/mesh/generations.hpp>
 #include <rafter/operator/chunk_bounds.hpp>
 #include <rafter/operator/free_list.hpp>
 #include <rafter/operator/kernel_target.hpp>
 #include <rafter/operator/transfer_kernel.hpp>
+#include <rafter/space/function_space.hpp>
 #include <rafter/tune/device_probe.hpp>
 #include <rafter/tune/unweighed_plans.hpp>
 

@@ -4,6 +4,12 @@
 #include <optional>
 
 #include <rafter/operator/transfer.hpp>
+#include <rafter/schedule/plan.hpp>
+#include <rafter/schedule/precision.hpp>
+
+namespace rafter::tune {
+class Planner;
+} // namespace rafter::tune
 
 namespace rafter::op {
 

@@ -11,6 +11,7 @@
 
 #include <rafter/kernel/reference_matrices.hpp>
 #include <rafter/operator/form_builder.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace rafter::op {
 namespace {

@@ -3,13 +3,12 @@
 #include <cstdint>
 #include <vector>
 
-#include <rafter/operator/form_kernels.hpp>
-
 /// Finds which unknowns of a bilinear form share an entry of its matrix, as far as that is known without visiting
 /// cells.
 namespace rafter::op {
 
 struct GeneratedForm;
+struct System;
 
 /// Says which pairs of unknowns of a cell may have an entry that is not 0. They couple where an integrand multiplies
 /// the test function of the one by the trial function of the other, and where both factors, which are values or

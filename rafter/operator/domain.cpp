@@ -9,6 +9,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/log.hpp>
 #include <rafter/base/parallel.hpp>
+#include <rafter/form/form.hpp>
 #include <rafter/mesh/describe.hpp>
 #include <rafter/mesh/values_by_tag.hpp>
 #include <rafter/operator/cell_geometry.hpp>

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
-#include <rafter/form/form.hpp>
+#include <rafter/base/aligned.hpp>
 #include <rafter/form/lowered.hpp>
 #include <rafter/mesh/cell_batches.hpp>
 #include <rafter/mesh/tag_uses.hpp>
-#include <rafter/space/function_space.hpp>
+
+namespace rafter::form {
+class Form;
+} // namespace rafter::form
 
 /// Lays out the data besides vectors that kernels read, per batch and lane.
 namespace rafter::op {

@@ -7,11 +7,14 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/parallel.hpp>
+#include <rafter/comm/communicator.hpp>
 #include <rafter/kernel/cell_matrices.hpp>
+#include <rafter/mesh/mesh.hpp>
 #include <rafter/operator/cell_data.hpp>
 #include <rafter/operator/kernel_target.hpp>
 #include <rafter/operator/matrix_builder.hpp>
 #include <rafter/schedule/matrix_product.hpp>
+#include <rafter/space/function_space.hpp>
 #include <rafter/tune/device_probe.hpp>
 
 namespace rafter::op {
@@ -452,6 +455,11 @@ void compile(std::span<const std::shared_ptr<GeneratedForm>> forms, const device
   CompileList list;
   for (const auto& form : forms) list.add(*form);
   list.compile(progress);
+}
+
+std::shared_ptr<const GeneratedForm> compiled(std::shared_ptr<GeneratedForm> built) {
+  comm::agree(*built->system.mesh->communicator(), [&] { compile(std::span(&built, 1)); });
+  return built;
 }
 
 } // namespace rafter::op

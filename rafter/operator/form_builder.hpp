@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include <rafter/device/compile_all.hpp>
+#include <rafter/form/lowered.hpp>
 #include <rafter/operator/data_rows.hpp>
+#include <rafter/operator/domain.hpp>
+#include <rafter/operator/form_compiler.hpp>
 #include <rafter/operator/kernel_builder.hpp>
+#include <rafter/operator/kernel_options.hpp>
+#include <rafter/operator/purpose.hpp>
+#include <rafter/operator/system.hpp>
+
+namespace rafter::space {
+struct ListDofs;
+} // namespace rafter::space
 
 /// Holds the kernels of a form before they are bound to data: they are built as text one after the other, and then
 /// those of many forms are compiled at once.
@@ -113,16 +124,6 @@ struct GeneratedForm {
   double output_bytes() const;
 };
 
-/// Plans the kernels of a form and makes their text. Throws InputError for forms that the systems or their mesh do not
-/// fit, for data fields on other discretisations, for diagonals of forms whose test and trial functions are of
-/// different systems, and for plans with mapping=assembled of such forms or on parts of a mesh.
-std::shared_ptr<GeneratedForm> build_form(const form::LoweredForm& form, const Systems& systems, Purpose purpose,
-                                          const KernelOptions& options);
-
-/// Plans the action of a form on one block of cells alone, so that its kernel can be timed.
-std::shared_ptr<GeneratedForm> build_block(const form::LoweredForm& form, const Systems& systems, int block,
-                                           const KernelOptions& options);
-
 /// Batches begin .. end - 1 of a piece, on which one thread works.
 struct BlockChunk {
   std::size_t piece = 0;
@@ -132,9 +133,5 @@ struct BlockChunk {
 /// The work of a run of the form, shape (stage, chunk). Stages run one after the other, those of cells before those of
 /// facets; the chunks of one stage touch disjoint vertices.
 std::vector<std::vector<BlockChunk>> chunk_stages(const GeneratedForm& form);
-
-/// Compiles what is not compiled yet, all kernels of all forms at the same time, and tells `progress`, which may be
-/// empty. Throws InternalError when the forms are not on one device, and the errors of device::compile_all.
-void compile(std::span<const std::shared_ptr<GeneratedForm>> forms, const device::CompileProgress& progress = {});
 
 } // namespace rafter::op

@@ -9,7 +9,11 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/comm/ghost_exchange.hpp>
+#include <rafter/operator/domain.hpp>
 #include <rafter/operator/form_kernels.hpp>
+#include <rafter/operator/system.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace rafter::op {
 

@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include <rafter/operator/form_kernels.hpp>
+#include <rafter/comm/ghost_exchange.hpp>
+#include <rafter/operator/system.hpp>
+#include <rafter/space/function_space.hpp>
 
 /// Exchanges the values of ghosts in the vectors of systems on a part of a mesh.
 namespace rafter::op {

@@ -10,6 +10,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/element/dense.hpp>
 #include <rafter/mesh/subdivision.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace rafter::op {
 namespace {

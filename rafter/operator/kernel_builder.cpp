@@ -11,6 +11,7 @@
 #include <rafter/form/lowering.hpp>
 #include <rafter/operator/kernel_generator.hpp>
 #include <rafter/operator/kernel_target.hpp>
+#include <rafter/space/layout.hpp>
 #include <rafter/tune/store.hpp>
 
 namespace rafter::op {

@@ -1,7 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <rafter/operator/form_kernels.hpp>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <rafter/element/quadrature.hpp>
+#include <rafter/kernel/tensor_program.hpp>
+#include <rafter/mesh/cell_batches.hpp>
+#include <rafter/operator/kernel_info.hpp>
+#include <rafter/operator/kernel_options.hpp>
+#include <rafter/operator/purpose.hpp>
 #include <rafter/tune/generation_cache.hpp>
+
+namespace rafter::space {
+struct ElementLayout;
+} // namespace rafter::space
 
 /// Makes the source text of one kernel from integrals.
 namespace rafter::op {

@@ -8,10 +8,12 @@
 #include <rafter/base/hash.hpp>
 #include <rafter/emit/c_family.hpp>
 #include <rafter/kernel/cell_matrices.hpp>
+#include <rafter/kernel/cut.hpp>
 #include <rafter/kernel/folding.hpp>
 #include <rafter/kernel/separable.hpp>
 #include <rafter/operator/kernel_target.hpp>
 #include <rafter/schedule/counts.hpp>
+#include <rafter/space/layout.hpp>
 #include <rafter/tune/candidates.hpp>
 #include <rafter/tune/unweighed_plans.hpp>
 
@@ -174,7 +176,7 @@ tune::Decision KernelGenerator::decide() {
     decision.origin = tune::Origin::usual;
     return decision;
   }
-  const bool is_given = options_.plan.has_value();
+  const bool is_given = options_.plan != nullptr;
   if (!is_given || planner().options().weighs_all) decision = planner().decide(problem(), lowering_);
   if (is_given) {
     decision.plan = fitted(*options_.plan);
@@ -262,7 +264,7 @@ bool KernelGenerator::is_too_large(const kernel::CellMatrixSize& size) const {
 /// Returns the plan of kernels that have none to choose from.
 schedule::Plan KernelGenerator::usual_plan() const {
   auto plan = tune::plan_usual(kernel().choices.front().factors, specification_.cells_per_batch, register_width(),
-                               kernel().target, options_.plan);
+                               kernel().target, options_.plan.get());
   if (!options_.plan) plan.scatter = usual_scatter(specification_, options_);
   if (is_single(specification_, options_)) plan = computing_in_floats(plan);
   if (is_facet()) plan.unroll = 0; // tables are data: facets that differ in their number share a text

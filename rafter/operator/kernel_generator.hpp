@@ -5,6 +5,7 @@
 #include <rafter/kernel/cell_matrices.hpp>
 #include <rafter/operator/kernel_builder.hpp>
 #include <rafter/tune/kernel_lowering.hpp>
+#include <rafter/tune/planner.hpp>
 
 namespace rafter::op {
 

@@ -8,6 +8,9 @@
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/form/lowered.hpp>
+#include <rafter/operator/form_data.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace rafter::op {
 namespace {

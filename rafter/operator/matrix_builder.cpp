@@ -13,6 +13,7 @@
 #include <rafter/operator/kernel_target.hpp>
 #include <rafter/operator/matrix_limits.hpp>
 #include <rafter/schedule/matrix_product.hpp>
+#include <rafter/space/function_space.hpp>
 #include <rafter/tune/store.hpp>
 #include <rafter/tune/unweighed_plans.hpp>
 
@@ -29,9 +30,10 @@ KernelOptions cell_options(KernelOptions options) {
   options.precision = schedule::Precision::double_precision;
   if (options.plan) {
     const auto usual = schedule::usual_plan(target_of(*options.device));
-    options.plan->mapping = usual.mapping;
-    if (schedule::has_items(usual)) options.plan->vector_width = usual.vector_width;
-    options.plan = schedule::in_double(*options.plan);
+    auto plan = *options.plan;
+    plan.mapping = usual.mapping;
+    if (schedule::has_items(usual)) plan.vector_width = usual.vector_width;
+    options.plan = std::make_shared<const schedule::Plan>(schedule::in_double(plan));
   }
   return options;
 }
@@ -64,8 +66,8 @@ std::shared_ptr<GeneratedMatrix> build_matrix(const form::LoweredForm& form, con
   auto& info = result->info;
   info.name = "assembled matrix";
   const auto& pieces = result->cells->pieces;
-  info.decision = tune::plan_product(pieces.empty() ? schedule::Plan() : pieces.front().kernel.info.plan, options.plan,
-                                     *result->cells->options.planner, options.precision);
+  info.decision = tune::plan_product(pieces.empty() ? schedule::Plan() : pieces.front().kernel.info.plan,
+                                     options.plan.get(), *result->cells->options.planner, options.precision);
   info.plan = info.decision.plan;
   const auto& device = *result->cells->options.device;
   result->loops = schedule::matrix_product(result->coupling.block_size(), info.plan, target_of(device));

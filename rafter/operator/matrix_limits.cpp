@@ -6,7 +6,10 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <rafter/mesh/cell_batches.hpp>
+#include <rafter/mesh/mesh.hpp>
 #include <rafter/operator/sliced_pattern.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace rafter::op {
 namespace {

@@ -7,6 +7,7 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/operator/sparse_matrix.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace rafter::op {
 

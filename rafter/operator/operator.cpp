@@ -3,45 +3,49 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 
 #include <fmt/format.h>
 #include <iterator>
+#include <mutex>
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/form/lowering.hpp>
-#include <rafter/operator/kernel_target.hpp>
+#include <rafter/mesh/mesh.hpp>
+#include <rafter/operator/assembled_matrix.hpp>
+#include <rafter/operator/entry_list.hpp>
+#include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/form_data.hpp>
+#include <rafter/operator/form_kernels.hpp>
+#include <rafter/operator/free_list.hpp>
 #include <rafter/operator/precision.hpp>
+#include <rafter/operator/sparse_matrix.hpp>
+#include <rafter/operator/touched_ranges.hpp>
+#include <rafter/operator/vector_runner.hpp>
+#include <rafter/schedule/plan.hpp>
+#include <rafter/space/function_space.hpp>
+#include <utility>
 
 namespace rafter::op {
 
+/// Constrained entries and padding, given as positions in identity_entries_: by the part of the loop over cells that
+/// touches them first, and by the one that touches them last.
+struct Operator::FusedConstraints {
+  Grouped<std::int32_t> before, after;
+};
+
+/// Holds what applications need while they last, and guards what is made on first use.
+struct Operator::Work {
+  VectorList<double> vectors;                ///< vectors of the size of x
+  VectorList<float> singles, single_outputs; ///< vectors of the sizes of x and y
+  FreeList<VectorRunner> runners;            ///< for loops over vectors of these sizes
+  std::atomic<std::int64_t> num_applications = 0;
+  std::atomic<double> seconds = 0;
+  std::recursive_mutex mutex;
+};
+
 namespace {
-
-std::shared_ptr<const space::FunctionSpace> as_function_space(const std::shared_ptr<const form::FieldSpace>& space) {
-  auto result = std::dynamic_pointer_cast<const space::FunctionSpace>(space);
-  if (result == nullptr)
-    throw base::InputError("field '" + space->name + "' has no mesh: use arguments of a FunctionSpace");
-  return result;
-}
-
-form::LoweredForm lower_of_rank(const form::Form& form, int rank, const char* what) {
-  auto lowered = form::lower(form);
-  if (lowered.rank != rank)
-    throw base::InputError(fmt::format("{} is expected, found a form of rank {} (0 functional, 1 linear, 2 bilinear)",
-                                       what, lowered.rank));
-  return lowered;
-}
-
-/// Makes a system of these spaces, in which each appears once.
-System system_on(const std::vector<std::shared_ptr<const form::FieldSpace>>& all) {
-  std::vector<std::shared_ptr<const space::FunctionSpace>> spaces;
-  for (const auto& space : all) {
-    auto function_space = as_function_space(space);
-    if (std::find(spaces.begin(), spaces.end(), function_space) == spaces.end())
-      spaces.push_back(std::move(function_space));
-  }
-  return make_system(std::move(spaces));
-}
 
 /// Returns the entries that this process owns; `entries` ascend.
 std::vector<std::int32_t> owned_of(const System& system, std::span<const std::int32_t> entries) {
@@ -73,13 +77,6 @@ void require_square(const GeneratedForm& built, const char* what) {
                                      built.trial_system.num_unknowns(), names(built.trial_system)));
 }
 
-/// Gives a condition an expression of its own, from which its values are computed.
-void take_expression(FieldCondition& condition, form::PointEvaluator expression) {
-  auto own = std::make_shared<const form::PointEvaluator>(std::move(expression));
-  condition.condition.value = [own](std::span<const double> x, std::span<double> values) { (*own)(x, values); };
-  condition.expression = std::move(own);
-}
-
 /// Finds the constrained entries. Their values are 0 while parameters of conditions have no values.
 space::Constraints first_constraints(const System& system, std::vector<FieldCondition> conditions) {
   if (conditions.empty()) return {};
@@ -90,11 +87,6 @@ space::Constraints first_constraints(const System& system, std::vector<FieldCond
     };
   }
   return make_constraints(system, conditions);
-}
-
-std::shared_ptr<const GeneratedForm> compiled(std::shared_ptr<GeneratedForm> built) {
-  comm::agree(*built->system.mesh->communicator(), [&] { compile(std::span(&built, 1)); });
-  return built;
 }
 
 std::string single_keys(const KernelOptions& options) {
@@ -122,100 +114,11 @@ private:
 
 } // namespace
 
-int cells_per_batch(const std::string& text) {
-  const auto plan = schedule::parse_plan(text);
-  return std::max(plan.vector_width * plan.subbatches, mesh::CellBatches().cells_per_batch);
-}
-
-std::shared_ptr<device::Device> device_of(const OperatorOptions& options) {
-  return options.shared_device != nullptr ? options.shared_device
-                                          : device::make_device(options.device, options.threads);
-}
-
-std::shared_ptr<device::Device> device_of(const OperatorOptions& options, const space::Discretisation& discretisation) {
-  return options.shared_device != nullptr ? options.shared_device
-                                          : discretisation.device(options.device, options.threads);
-}
-
-KernelOptions kernel_options(const OperatorOptions& options, std::shared_ptr<device::Device> device) {
-  KernelOptions result;
-  result.device = std::move(device);
-  result.quadrature = options.quadrature;
-  result.planner = options.planner;
-  if (!options.plan.empty()) {
-    const auto target = target_of(*result.device);
-    result.plan = schedule::parse_plan(options.plan, schedule::usual_plan(target));
-    schedule::require_mapping(*result.plan, target, result.device->name());
-  }
-  result.num_applications = options.num_applications;
-  result.runs_few_times = options.runs_few_times;
-  return result;
-}
-
-Systems systems_of(const form::Form& form) {
-  const auto lowered = form::lower(form);
-  if (lowered.rank == 0) return system_on(lowered.fields);
-  auto test = system_on(lowered.test_spaces);
-  if (lowered.rank == 1 || lowered.trial_spaces == lowered.test_spaces) return test;
-  return {std::move(test), system_on(lowered.trial_spaces)};
-}
-
 Operator::Operator(const form::Form& form, const OperatorOptions& options)
     : Operator(form, systems_of(form), options) {}
 
-space::Constraints make_constraints(const System& system, const std::vector<FieldCondition>& conditions) {
-  space::Constraints result;
-  for (std::size_t f = 0; f < system.spaces.size(); ++f) {
-    std::vector<space::DirichletCondition> of_field;
-    for (const auto& condition : conditions)
-      if (condition.space == system.spaces[f]) of_field.push_back(condition.condition);
-    const auto constraints = space::make_constraints(*system.spaces[f], of_field);
-    for (const auto entry : constraints.entries)
-      result.entries.push_back(entry + static_cast<std::int32_t>(system.offset(f)));
-    result.values.insert(result.values.end(), constraints.values.begin(), constraints.values.end());
-  }
-  for (const auto& condition : conditions) (void)system.index_of(*condition.space);
-  return result;
-}
-
-FieldCondition make_condition(std::shared_ptr<const space::FunctionSpace> space, std::vector<std::int32_t> tags,
-                              const form::Expr& value) {
-  form::PointEvaluator expression(value);
-  if (expression.num_components() != space->num_components())
-    throw base::InputError(fmt::format("a condition on '{}' needs {} components, its value has {}", space->name,
-                                       space->num_components(), expression.num_components()));
-  FieldCondition result{std::move(space), {.tags = std::move(tags), .is_all = false, .value = {}, .components = {}}};
-  result.condition.is_all = result.condition.tags.empty();
-  take_expression(result, std::move(expression));
-  return result;
-}
-
-std::shared_ptr<GeneratedForm> build(const form::Form& form, int rank, const Systems& systems,
-                                     const OperatorOptions& options, Purpose purpose) {
-  constexpr std::array names{"a functional", "a linear form", "a bilinear form"};
-  return build_form(lower_of_rank(form, rank, names.at(static_cast<std::size_t>(rank))), systems, purpose,
-                    kernel_options(options, device_of(options, *systems.test.discretisation)));
-}
-
-std::shared_ptr<GeneratedForm> build(std::span<const form::Form> functionals, const System& system,
-                                     const OperatorOptions& options) {
-  return build_form(form::lower(functionals), system, Purpose::action,
-                    kernel_options(options, device_of(options, *system.discretisation)));
-}
-
-namespace {
-
-/// Kernels of a form that nobody else looks at before.
-std::shared_ptr<const GeneratedForm> compiled_form(const form::Form& form, int rank, const Systems& systems,
-                                                   const OperatorOptions& options) {
-  warn_of_left_out(*systems.test.mesh, form);
-  return compiled(build(form, rank, systems, options));
-}
-
-} // namespace
-
 Operator::Operator(const form::Form& form, const Systems& systems, const OperatorOptions& options)
-    : Operator(compiled_form(form, 2, systems, options), options.dirichlet) {}
+    : Operator(build_compiled(form, 2, systems, options), options.dirichlet) {}
 
 Operator::Operator(std::shared_ptr<const GeneratedForm> action, std::vector<FieldCondition> conditions,
                    std::shared_ptr<const GeneratedForm> diagonal)
@@ -229,7 +132,8 @@ Operator::Operator(std::shared_ptr<const GeneratedForm> action, std::vector<Fiel
 Operator::Operator(std::shared_ptr<const GeneratedForm> action, space::Constraints constraints,
                    std::shared_ptr<const GeneratedForm> diagonal)
     : built_(std::move(action)), built_diagonal_(std::move(diagonal)),
-      data_(std::make_shared<FormData>(built_->form, built_->options.device)), constraints_(std::move(constraints)) {
+      data_(std::make_shared<FormData>(built_->form, built_->options.device)), constraints_(std::move(constraints)),
+      work_(std::make_unique<Work>()) {
   num_constrained_ = count_owned(system(), constraints_.entries);
   if (num_constrained_ > 0) require_square(*built_, "Dirichlet conditions need");
   if (built_->is_square())
@@ -246,6 +150,30 @@ Operator::Operator(std::shared_ptr<const GeneratedForm> action, space::Constrain
     (void)current_matrix();
 }
 
+Operator::Operator(Operator&&) noexcept = default;
+Operator& Operator::operator=(Operator&&) noexcept = default;
+Operator::~Operator() = default;
+
+std::shared_ptr<const comm::Communicator> Operator::communicator() const { return system().mesh->communicator(); }
+
+std::shared_ptr<device::Device> Operator::device() const { return built_->options.device; }
+
+bool Operator::is_single() const { return built_->vectors() == schedule::Precision::single_precision; }
+
+const System& Operator::system() const { return built_->system; }
+
+const System& Operator::trial_system() const { return built_->trial_system; }
+
+const form::LoweredForm& Operator::form() const { return built_->form; }
+
+const KernelOptions& Operator::options() const { return built_->options; }
+
+int Operator::num_setups() const { return kernels_ == nullptr ? 0 : kernels_->num_setups(); }
+
+Operator::Usage Operator::usage() const { return {work_->num_applications, work_->seconds}; }
+
+const AssembledMatrix* Operator::matrix() const { return built_->matrix == nullptr ? nullptr : &current_matrix(); }
+
 const AssembledMatrix& Operator::current_matrix() const {
   const std::lock_guard lock(work_->mutex);
   if (matrix_ != nullptr && matrix_version_ == data_->version()) return *matrix_;
@@ -257,13 +185,21 @@ const AssembledMatrix& Operator::current_matrix() const {
   return *matrix_;
 }
 
+void Operator::set(const std::string& name, const Vector& values) { data_->set(name, values); }
+
+void Operator::set(const std::string& name, const Vector& values, const EntryRange& range) {
+  data_->set(name, values, range);
+}
+
+void Operator::set_fields(const System& system, const Vector& values) { data_->set_fields(system, values); }
+
 void Operator::set(const std::string& name, const std::vector<double>& values) {
   bool is_of_boundary = false;
   for (auto& condition : conditions_) {
     if (condition.expression == nullptr || !condition.expression->has_parameter(name)) continue;
     auto expression = *condition.expression;
     expression.set(name, values);
-    take_expression(condition, std::move(expression));
+    condition.set_expression(std::move(expression));
     is_of_boundary = are_boundary_values_stale_ = true;
   }
   // The form knows which names there are, and throws for others.
@@ -363,6 +299,11 @@ void Operator::run(const Vector& x, Vector& y, bool adds) const {
   runner->run("narrow", {}, {x, *single_x});
   run(*single_x, *single_y, false);
   runner->run(adds ? "add_wide" : "widen", {}, {*single_y, y});
+}
+
+bool Operator::has_fused_work() const {
+  return kernels_ != nullptr && built_->is_square() && device()->shares_host_memory() &&
+         system().mesh->distribution == nullptr;
 }
 
 std::int64_t Operator::num_parts() const {
@@ -484,6 +425,8 @@ const SparseAssembly& Operator::sparse_assembly() const {
 
 SparseMatrix Operator::sparse_matrix() const { return sparse_assembly().matrix(); }
 
+SparseMatrix Operator::matrix_of_unknowns() const { return sparse_matrix().restricted(owned_ranges()); }
+
 void Operator::update(SparseMatrix& matrix) const { sparse_assembly().update(matrix); }
 
 DiagonalBlocks Operator::diagonal_blocks(BlockKind kind) const { return diagonal_blocks(sparse_matrix(), kind); }
@@ -524,28 +467,5 @@ void Operator::apply_boundary_values(Vector& b, Vector& x) const {
   constrained_->put_at(values, b);
   constrained_->put_at(values, x);
 }
-
-LinearForm::LinearForm(const form::Form& form, const System& system, const OperatorOptions& options)
-    : LinearForm(compiled_form(form, 1, system, options)) {}
-
-LinearForm::LinearForm(std::shared_ptr<const GeneratedForm> built) : kernels_(std::move(built)) {}
-
-void LinearForm::assemble(Vector& b) const { kernels_.run(nullptr, b, false); }
-
-Functional::Functional(const form::Form& form, const System& system, const OperatorOptions& options)
-    : Functional(compiled_form(form, 0, system, options)) {}
-
-Functional::Functional(std::shared_ptr<const GeneratedForm> built) : built_(std::move(built)), kernels_(built_) {}
-
-double Functional::operator()(const Vector& fields) const { return values(fields).front(); }
-
-double Functional::operator()() const { return values().front(); }
-
-std::vector<double> Functional::values(const Vector& fields) const {
-  kernels_.data().set_fields(built_->system, fields);
-  return values();
-}
-
-std::vector<double> Functional::values() const { return kernels_.integrals(); }
 
 } // namespace rafter::op

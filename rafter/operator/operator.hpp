@@ -1,81 +1,41 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <rafter/form/form.hpp>
-#include <rafter/form/lowering.hpp>
-#include <rafter/operator/assembled_matrix.hpp>
-#include <rafter/operator/entry_list.hpp>
-#include <rafter/operator/form_builder.hpp>
-#include <rafter/operator/form_data.hpp>
-#include <rafter/operator/free_list.hpp>
 #include <rafter/operator/linear_operator.hpp>
-#include <rafter/operator/sparse_matrix.hpp>
-#include <rafter/operator/touched_ranges.hpp>
+#include <rafter/operator/operator_options.hpp>
+#include <rafter/operator/system.hpp>
+#include <rafter/space/constraints.hpp>
 
-/// Applies bilinear forms as operators, assembles right-hand sides and evaluates functionals.
+namespace rafter::form {
+class Form;
+struct LoweredForm;
+} // namespace rafter::form
+namespace rafter::machine {
+struct Counts;
+} // namespace rafter::machine
+
+/// Applies bilinear forms as operators.
 namespace rafter::op {
 
-/// A Dirichlet condition on one field of a system.
-struct FieldCondition {
-  std::shared_ptr<const space::FunctionSpace> space;
-  space::DirichletCondition condition;
-  /// The expression that the values are computed from, which may hold parameters. If null, they come from
-  /// condition.value and never change.
-  std::shared_ptr<const form::PointEvaluator> expression = {};
-};
-/// Makes the condition that a field has the values of an expression of x, constants and parameters on boundary facets
-/// with these tags (none: on the whole boundary). Throws InputError for other expressions and for another number of
-/// components.
-FieldCondition make_condition(std::shared_ptr<const space::FunctionSpace> space, std::vector<std::int32_t> tags,
-                              const form::Expr& value);
-
-/// Options for operators, linear forms and functionals.
-struct OperatorOptions {
-  std::string device = "host";                   ///< name of a device, as the option --device takes it
-  int threads = 0;                               ///< 0: all cores that the process may use
-  std::shared_ptr<device::Device> shared_device; ///< used instead of `device` when it is not null
-  QuadratureOptions quadrature;
-  std::string plan;                             ///< text of the plan of the cell kernels; "": the planner chooses
-  std::shared_ptr<const tune::Planner> planner; ///< null: tune::planner_of_this_machine
-  double num_applications = 0;                  ///< expected number of applications of an operator, see KernelOptions
-  bool runs_few_times = false;                  ///< says that a linear form runs rarely, see KernelOptions
-  std::vector<FieldCondition> dirichlet;
-};
-
-/// Number of cells of a batch for kernels of this plan (OperatorOptions::plan), as space::DiscretisationOptions takes
-/// it: the usual number, or as many as the sub-batches of the plan hold when these are more. Throws the InputError of
-/// schedule::parse_plan.
-int cells_per_batch(const std::string& plan);
-/// Returns the device that the options ask for: the shared one if there is one, else that of the discretisation or,
-/// without one, a new device.
-std::shared_ptr<device::Device> device_of(const OperatorOptions& options);
-std::shared_ptr<device::Device> device_of(const OperatorOptions& options, const space::Discretisation& discretisation);
-KernelOptions kernel_options(const OperatorOptions& options, std::shared_ptr<device::Device> device);
-
-/// Turns conditions into constrained entries of the system's vectors and their values. Throws InputError for a
-/// condition on a space that is not of the system, and where space::make_constraints does.
-space::Constraints make_constraints(const System& system, const std::vector<FieldCondition>& conditions);
-
-/// Makes the kernels of a form of this rank as text, for the constructors below: those of many forms are compiled at
-/// once by compile(). Throws InputError for forms of another rank and for what build_form() refuses.
-std::shared_ptr<GeneratedForm> build(const form::Form& form, int rank, const Systems& systems,
-                                     const OperatorOptions& options, Purpose purpose = Purpose::action);
-/// The kernels of functionals that are computed together, for Functional::values. One kernel evaluates
-/// the fields once for all integrals over the same cells, by the rule of the one with the highest degree.
-std::shared_ptr<GeneratedForm> build(std::span<const form::Form> functionals, const System& system,
-                                     const OperatorOptions& options);
-
-/// Makes one system of the spaces of a form's test functions, in order of appearance, and one of those of its trial
-/// functions; both are the same where the spaces are. For a functional it is that of its data fields.
-Systems systems_of(const form::Form& form);
+class AssembledMatrix;
+class EntryList;
+class FormData;
+class FormKernels;
+class SparseAssembly;
+enum class BlockKind : std::uint8_t;
+struct DiagonalBlocks;
+struct GeneratedForm;
+struct KernelInfo;
+struct KernelOptions;
+template <class T> class FreeList;
 
 /// A bilinear form as an operator: y is in the vectors of the system of test functions, x in those of the trial
 /// functions. It is matrix-free, or an assembled matrix where the plan says so or num_applications of the options pay
@@ -95,32 +55,35 @@ public:
            std::shared_ptr<const GeneratedForm> diagonal = nullptr);
   Operator(std::shared_ptr<const GeneratedForm> action, std::vector<FieldCondition> conditions,
            std::shared_ptr<const GeneratedForm> diagonal = nullptr);
+  Operator(Operator&&) noexcept;
+  Operator& operator=(Operator&&) noexcept;
+  ~Operator() override;
 
   /// Binds the values of a data field, a constant or a parameter of the form from now on, with the errors of
   /// FormData::set. Nothing is compiled again; what was stored of other values is computed again at the next
   /// application.
-  void set(const std::string& name, const Vector& values) { data_->set(name, values); }
-  void set(const std::string& name, const Vector& values, const EntryRange& range) { data_->set(name, values, range); }
+  void set(const std::string& name, const Vector& values);
+  void set(const std::string& name, const Vector& values, const EntryRange& range);
   /// Values of boundary conditions that depend on the parameter follow.
   void set(const std::string& name, const std::vector<double>& values);
   void set(const std::string& name, double value) { set(name, std::vector{value}); }
   /// Says whether boundary values depend on this parameter.
   bool has_boundary_parameter(const std::string& name) const;
   /// Binds all data fields whose spaces are among those of the system, which is the state of a linearised form.
-  void set_fields(const System& system, const Vector& values) { data_->set_fields(system, values); }
+  void set_fields(const System& system, const Vector& values);
   /// Computes now what is stored of values that have changed, and nothing else; the next application would do so, too.
   void refresh() const;
   /// Counts the runs of set-up kernels of the action, one for each kernel that stores something.
-  int num_setups() const { return kernels_ == nullptr ? 0 : kernels_->num_setups(); }
+  int num_setups() const;
 
   std::int64_t rows() const override { return system().size(); }
   std::int64_t columns() const override { return trial_system().size(); }
   std::int64_t size() const override;
-  std::shared_ptr<const comm::Communicator> communicator() const override { return system().mesh->communicator(); }
+  std::shared_ptr<const comm::Communicator> communicator() const override;
   std::vector<EntryRange> owned_ranges() const override { return system().owned_ranges(); }
   std::span<const std::int32_t> constrained_entries() const override { return constraints_.entries; }
   std::int64_t num_unknowns() const override { return system().num_unknowns(); }
-  std::shared_ptr<device::Device> device() const override { return built_->options.device; }
+  std::shared_ptr<device::Device> device() const override;
   void apply(const Vector& x, Vector& y) const override; ///< computes y = (P A P + I - P) x
   /// Does the same on vectors of floats, which smoothers need no more than. Throws InputError unless the plan has
   /// accumulate=float; such operators apply to vectors of doubles, too, through copies.
@@ -140,7 +103,7 @@ public:
   /// machine does not hold the matrix. The first call compiles kernels of cell matrices.
   SparseMatrix sparse_matrix() const override;
   /// The rows and columns of sparse_matrix() that belong to unknowns, num_unknowns() of both, in their order.
-  SparseMatrix matrix_of_unknowns() const { return sparse_matrix().restricted(owned_ranges()); }
+  SparseMatrix matrix_of_unknowns() const;
   /// Computes the values of a matrix of sparse_matrix() anew in place, for other values of data fields and parameters.
   /// Throws InputError for a matrix of another size.
   void update(SparseMatrix& matrix) const;
@@ -167,11 +130,11 @@ public:
   Vector make_column_vector() const { return Vector(device(), static_cast<std::size_t>(columns())); }
   SingleVector make_single_vector() const { return SingleVector(device(), static_cast<std::size_t>(size())); }
   /// Says whether the vectors of the kernels hold floats.
-  bool is_single() const override { return built_->vectors() == schedule::Precision::single_precision; }
-  const System& system() const { return built_->system; } ///< system of the test functions
+  bool is_single() const override;
+  const System& system() const; ///< system of the test functions
   /// System of the trial functions, which is the same one for a square operator.
-  const System& trial_system() const { return built_->trial_system; }
-  const form::LoweredForm& form() const { return built_->form; }
+  const System& trial_system() const;
+  const form::LoweredForm& form() const; ///< form that the operator was made of
   /// The constrained entries, with the values that boundary conditions have now. Throws InputError where those of their
   /// parameters are missing.
   const space::Constraints& constraints() const;
@@ -187,8 +150,9 @@ public:
   const FormKernels& kernels() const;
   /// The assembled matrix; null: the operator is matrix-free. Throws InputError where values of data fields or
   /// parameters are missing.
-  const AssembledMatrix* matrix() const { return built_->matrix == nullptr ? nullptr : &current_matrix(); }
+  const AssembledMatrix* matrix() const;
   const GeneratedForm& built() const { return *built_; }
+  const KernelOptions& options() const; ///< options of its kernels
   /// The kernels that an application runs: those of cells and facets, or the product of the matrix.
   std::span<const KernelInfo> info() const;
   machine::Counts counts() const; ///< operations and bytes of an application, without conditions
@@ -198,17 +162,14 @@ public:
     std::int64_t applications = 0;
     double seconds = 0;
   };
-  Usage usage() const { return {work_->num_applications, work_->seconds}; }
+  Usage usage() const;
   /// Relative difference from the same kernels in double precision (op::precision_error), found at construction.
   /// Construction throws InputError when it is more than max_precision_error.
   double precision_error() const { return precision_error_; }
 
 private:
-  /// Constrained entries and padding, given as positions in identity_entries_: by the part of the loop over cells that
-  /// touches them first, and by the one that touches them last.
-  struct FusedConstraints {
-    Grouped<std::int32_t> before, after;
-  };
+  struct FusedConstraints;
+  struct Work;
   const FusedConstraints& fused_constraints() const;
   template <class T> using VectorList = FreeList<device::Array<T>>;
   /// Returns a copy of x with 0 at identity_entries_. Returns nothing where there are none, and on a host where x is 0
@@ -222,10 +183,7 @@ private:
   const FormKernels& diagonal_kernels() const;
   const SparseAssembly& sparse_assembly() const;
   /// Says whether work on vectors of the kernels' precision may be fused into them.
-  bool has_fused_work() const {
-    return kernels_ != nullptr && built_->is_square() && device()->shares_host_memory() &&
-           system().mesh->distribution == nullptr;
-  }
+  bool has_fused_work() const;
   template <class T> void apply_fused(device::Array<T>& x, device::Array<T>& y, const VectorWork& work) const;
   /// The matrix for the values that are bound now; it is assembled again where they have changed.
   const AssembledMatrix& current_matrix() const;
@@ -249,62 +207,7 @@ private:
   mutable std::unique_ptr<FormKernels> diagonal_kernels_;             ///< made on first use
   mutable std::unique_ptr<const SparseAssembly> sparse_assembly_;     ///< made on first use
   mutable std::unique_ptr<const FusedConstraints> fused_constraints_; ///< made on first use
-  /// Holds what applications need while they last, and guards what is made on first use.
-  struct Work {
-    VectorList<double> vectors;                ///< vectors of the size of x
-    VectorList<float> singles, single_outputs; ///< vectors of the sizes of x and y
-    FreeList<VectorRunner> runners;            ///< for loops over vectors of these sizes
-    std::atomic<std::int64_t> num_applications = 0;
-    std::atomic<double> seconds = 0;
-    std::recursive_mutex mutex;
-  };
-  std::unique_ptr<Work> work_ = std::make_unique<Work>();
-};
-
-/// A linear form, which assembles its vector.
-class LinearForm {
-public:
-  LinearForm(const form::Form& form, const System& system, const OperatorOptions& options = {});
-  explicit LinearForm(std::shared_ptr<const GeneratedForm> built); ///< takes compiled kernels
-  /// Binds values by name, as Operator::set and Operator::set_fields do.
-  void set(const std::string& name, const Vector& values) { kernels_.data().set(name, values); }
-  void set(const std::string& name, const Vector& values, const EntryRange& range) {
-    kernels_.data().set(name, values, range);
-  }
-  void set(const std::string& name, const std::vector<double>& values) { kernels_.data().set(name, values); }
-  void set(const std::string& name, double value) { kernels_.data().set(name, value); }
-  void set_fields(const System& system, const Vector& values) { kernels_.data().set_fields(system, values); }
-  void assemble(Vector& b) const; ///< computes b_i = L(phi_i), shape (entry of the system)
-  const FormKernels& kernels() const { return kernels_; }
-
-private:
-  FormKernels kernels_;
-};
-
-/// A functional: a number that depends on data fields and parameters; or several that are computed together.
-class Functional {
-public:
-  Functional(const form::Form& form, const System& system, const OperatorOptions& options = {});
-  explicit Functional(std::shared_ptr<const GeneratedForm> built); ///< takes compiled kernels
-  /// Binds values by name, as Operator::set does.
-  void set(const std::string& name, const Vector& values) { kernels_.data().set(name, values); }
-  void set(const std::string& name, const Vector& values, const EntryRange& range) {
-    kernels_.data().set(name, values, range);
-  }
-  void set(const std::string& name, const std::vector<double>& values) { kernels_.data().set(name, values); }
-  void set(const std::string& name, double value) { kernels_.data().set(name, value); }
-  /// Returns the value for these values of the fields of the system, and for those that were set of other data fields.
-  /// Throws InputError where values are missing.
-  double operator()(const Vector& fields) const;
-  double operator()() const; ///< returns the value for the values that were set
-  /// Returns all values, in the order of the functionals that are computed together.
-  std::vector<double> values(const Vector& fields) const;
-  std::vector<double> values() const; ///< returns all values for the values that were set
-  const FormKernels& kernels() const { return kernels_; }
-
-private:
-  std::shared_ptr<const GeneratedForm> built_;
-  FormKernels kernels_;
+  std::unique_ptr<Work> work_;
 };
 
 } // namespace rafter::op

@@ -11,6 +11,7 @@
 #include <rafter/base/text.hpp>
 #include <rafter/operator/form_builder.hpp>
 #include <rafter/operator/form_data.hpp>
+#include <rafter/operator/form_kernels.hpp>
 
 namespace rafter::op {
 
@@ -44,7 +45,7 @@ std::vector<double> result_of(const GeneratedForm& built, const FormKernels& ker
 double precision_error(const std::shared_ptr<const GeneratedForm>& built, const FormKernels& kernels) {
   auto options = built->options; // they are the same for all processes, whichever kernels these have
   if (!options.plan || single_keys(*options.plan).empty()) return 0;
-  options.plan = schedule::in_double(*options.plan);
+  options.plan = std::make_shared<const schedule::Plan>(schedule::in_double(*options.plan));
   auto reference = build_form(built->form, {built->system, built->trial_system}, built->purpose, options);
   compile(std::span(&reference, 1));
   const auto result = [](const std::shared_ptr<const GeneratedForm>& form, const FormKernels& of_form) {

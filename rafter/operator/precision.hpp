@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <rafter/operator/form_kernels.hpp>
+#include <memory>
+#include <string>
 
 /// Compares kernels in less than double precision with the same ones in double precision before they are used.
 namespace rafter::op {
+
+class FormKernels;
+struct GeneratedForm;
 
 /// The largest relative difference that is accepted: 64 roundings of a float. Each number that is kept as a float is
 /// off by at most 2^-24 of itself; the terms of a product with a random vector cancel to a tenth of their size or so.

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/space/function_space.hpp>
+#include <rafter/space/layout.hpp>
 
 namespace rafter::op {
 namespace {

@@ -5,7 +5,11 @@
 #include <vector>
 
 #include <rafter/base/aligned.hpp>
-#include <rafter/space/function_space.hpp>
+
+namespace rafter::space {
+class FunctionSpace;
+struct ElementLayout;
+} // namespace rafter::space
 
 /// Factors, 0 or 1, of the entities of cells, as kernels apply them (schedule::role::mask).
 namespace rafter::op {

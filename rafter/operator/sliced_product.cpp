@@ -10,6 +10,7 @@
 #include <rafter/operator/kernel_target.hpp>
 #include <rafter/operator/sparse_matrix.hpp>
 #include <rafter/schedule/matrix_product.hpp>
+#include <rafter/schedule/plan.hpp>
 
 namespace rafter::op {
 namespace {

@@ -12,6 +12,8 @@
 #include <rafter/base/parallel.hpp>
 #include <rafter/operator/cell_sum.hpp>
 #include <rafter/operator/matrix_builder.hpp>
+#include <rafter/space/constraints.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace rafter::op {
 namespace {

@@ -6,7 +6,10 @@
 #include <vector>
 
 #include <rafter/operator/linear_operator.hpp>
-#include <rafter/space/function_space.hpp>
+
+namespace rafter::space {
+struct Constraints;
+} // namespace rafter::space
 
 /// Assembles matrices of bilinear forms in compressed rows, for direct solvers, preconditioners and other programs.
 namespace rafter::op {

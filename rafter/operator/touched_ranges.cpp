@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/operator/touched_ranges.hpp>
 
+#include <rafter/operator/form_builder.hpp>
+#include <rafter/space/block_dofs.hpp>
+#include <rafter/space/function_space.hpp>
+#include <rafter/space/layout.hpp>
+
 namespace rafter::op {
 namespace {
 

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include <rafter/operator/form_builder.hpp>
 #include <rafter/operator/linear_operator.hpp>
 
 /// Finds where work on vectors can be fused into a run of a form's kernels: the entries that each part of the loop over
 /// cells is the first and the last to touch.
 namespace rafter::op {
+
+struct GeneratedForm;
 
 /// Items in groups, each group in the order given.
 template <class T> class Grouped {

@@ -3,8 +3,11 @@
 #include <cstdint>
 #include <vector>
 
-#include <rafter/mesh/generations.hpp>
-#include <rafter/operator/form_kernels.hpp>
+#include <rafter/operator/system.hpp>
+
+namespace rafter::mesh {
+struct Refinement;
+} // namespace rafter::mesh
 
 /// Moves vectors between a coarse system of fields and a fine one.
 namespace rafter::op {

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include <rafter/mesh/chunk_stages.hpp>
+#include <rafter/mesh/generations.hpp>
+#include <rafter/mesh/subdivision.hpp>
 #include <rafter/space/list_runs.hpp>
 
 namespace rafter::op {

@@ -6,6 +6,7 @@
 #include <rafter/emit/c_family.hpp>
 #include <rafter/operator/kernel_target.hpp>
 #include <rafter/schedule/mapping.hpp>
+#include <rafter/schedule/plan.hpp>
 
 namespace rafter::op {
 namespace {

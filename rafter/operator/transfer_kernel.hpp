@@ -8,6 +8,7 @@
 #include <rafter/operator/kernel_arguments.hpp>
 #include <rafter/operator/transfer_cells.hpp>
 #include <rafter/schedule/mapping.hpp>
+#include <rafter/schedule/plan.hpp>
 
 namespace rafter::op {
 

@@ -14,6 +14,7 @@
 #include <rafter/mesh/distribution.hpp>
 #include <rafter/operator/assembled_matrix.hpp>
 #include <rafter/operator/form_data.hpp>
+#include <rafter/operator/form_kernels.hpp>
 #include <rafter/operator/matrix_builder.hpp>
 #include <rafter/tune/device_probe.hpp>
 #include <rafter/tune/store.hpp>
@@ -70,7 +71,7 @@ private:
     std::vector<std::shared_ptr<GeneratedForm>> built(plans.size());
     for (std::size_t i = 0; i < plans.size(); ++i)
       if (result[i] == nullptr) {
-        options_.plan = plans[i];
+        options_.plan = std::make_shared<const schedule::Plan>(plans[i]);
         built[i] = build_block(form_, system_, block_, options_);
       }
     compile_those_that_can(built);

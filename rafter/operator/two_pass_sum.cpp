@@ -7,6 +7,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/emit/c_family.hpp>
 #include <rafter/schedule/cell_vector_sum.hpp>
+#include <rafter/schedule/mapping.hpp>
 
 namespace rafter::op {
 namespace {

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 
+#include <rafter/form/lowered.hpp>
+#include <rafter/mesh/mesh.hpp>
 #include <rafter/operator/domain.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace rafter::op {
 namespace {
@@ -132,6 +135,23 @@ Reach reach_of(const form::LoweredForm& form, const System& system) {
       add_cells(mesh, tags, result.by_cells[system.index_of(*form.test_spaces[static_cast<std::size_t>(term.field)])]);
   }
   return result;
+}
+
+void for_cells(const System& system, std::size_t field, const mesh::CellMask& cells, const CellVisit& visit) {
+  const auto& space = *system.spaces[field];
+  const auto offset = static_cast<std::int32_t>(system.offset(field));
+  const auto& groups = system.mesh->groups;
+  std::vector<std::int32_t> entries;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    entries.resize(static_cast<std::size_t>(space.element(groups[g].shape)->num_dofs() * space.num_components()));
+    for (std::int32_t cell = 0; cell < groups[g].num_cells(); ++cell) {
+      if (cells[g][static_cast<std::size_t>(cell)] == 0) continue;
+      const auto position = space.position(static_cast<std::int32_t>(g), cell);
+      space.cell_dofs(position.block, position.batch, position.lane, entries);
+      for (auto& entry : entries) entry += offset;
+      visit(g, static_cast<std::size_t>(cell), entries);
+    }
+  }
 }
 
 } // namespace rafter::op

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
-#include <rafter/form/lowered.hpp>
 #include <rafter/mesh/pieces.hpp>
-#include <rafter/operator/form_kernels.hpp>
+#include <rafter/operator/system.hpp>
+
+namespace rafter::form {
+struct LoweredForm;
+} // namespace rafter::form
 
 /// Says what each entry of a system's vectors stands for, and where it is.
 namespace rafter::op {
@@ -41,24 +46,9 @@ struct Reach {
 };
 Reach reach_of(const form::LoweredForm& form, const System& system);
 
-/// Calls visit(group, cell, entries) for every cell of the mask; `entries` are those of the field in the system's
-/// vectors.
-template <class Visit>
-void for_cells(const System& system, std::size_t field, const mesh::CellMask& cells, const Visit& visit) {
-  const auto& space = *system.spaces[field];
-  const auto offset = static_cast<std::int32_t>(system.offset(field));
-  const auto& groups = system.mesh->groups;
-  std::vector<std::int32_t> entries;
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    entries.resize(static_cast<std::size_t>(space.element(groups[g].shape)->num_dofs() * space.num_components()));
-    for (std::int32_t cell = 0; cell < groups[g].num_cells(); ++cell) {
-      if (cells[g][static_cast<std::size_t>(cell)] == 0) continue;
-      const auto position = space.position(static_cast<std::int32_t>(g), cell);
-      space.cell_dofs(position.block, position.batch, position.lane, entries);
-      for (auto& entry : entries) entry += offset;
-      visit(g, static_cast<std::size_t>(cell), std::span<const std::int32_t>(entries));
-    }
-  }
-}
+/// Is called with a group, a cell of it and the cell's entries in the system's vectors.
+using CellVisit = std::function<void(std::size_t group, std::size_t cell, std::span<const std::int32_t> entries)>;
+/// Calls `visit` for every cell of the mask, with the entries of one field.
+void for_cells(const System& system, std::size_t field, const mesh::CellMask& cells, const CellVisit& visit);
 
 } // namespace rafter::op

@@ -5,8 +5,16 @@
 
 #include <rafter/base/text.hpp>
 #include <rafter/report/table.hpp>
+#include <rafter/schedule/plan.hpp>
 
 namespace rafter::report {
+
+/// A plan with what follows it.
+struct PlanList::Entry {
+  schedule::Plan plan;
+  std::vector<std::string> followers;
+};
+
 namespace {
 
 /// Letters for an index: "A" to "Z", then "AA", "AB", ...
@@ -16,6 +24,11 @@ std::string letters(std::size_t index) {
 }
 
 } // namespace
+
+PlanList::PlanList() = default;
+PlanList::PlanList(PlanList&&) noexcept = default;
+PlanList& PlanList::operator=(PlanList&&) noexcept = default;
+PlanList::~PlanList() = default;
 
 std::string PlanList::label(const schedule::Plan& plan, const std::string& of) {
   auto found = std::ranges::find(entries_, plan, &Entry::plan);

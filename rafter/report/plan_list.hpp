@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <cstddef>
 #include <string>
 #include <vector>
 
-#include <rafter/schedule/plan.hpp>
+namespace rafter::schedule {
+struct Plan;
+} // namespace rafter::schedule
 
 namespace rafter::report {
 
 /// The plans of a report, each listed once, with the letters that stand for them in tables.
 class PlanList {
 public:
+  PlanList();
+  PlanList(PlanList&&) noexcept;
+  PlanList& operator=(PlanList&&) noexcept;
+  ~PlanList();
   /// Letter of a plan: "A" for the first, and the same letter for equal plans. `of` names what follows the plan, for
   /// the list; "": nothing.
   std::string label(const schedule::Plan& plan, const std::string& of = "");
@@ -18,10 +25,7 @@ public:
   std::string text() const;
 
 private:
-  struct Entry {
-    schedule::Plan plan;
-    std::vector<std::string> followers;
-  };
+  struct Entry;
   std::vector<Entry> entries_;
 };
 

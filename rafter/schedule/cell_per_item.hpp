@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <rafter/schedule/loop_program.hpp>
 #include <rafter/schedule/mapping.hpp>
 
 namespace rafter::schedule {

@@ -3,7 +3,11 @@
 #include <string>
 #include <vector>
 
+#include <rafter/kernel/tensor_program.hpp>
+#include <rafter/schedule/loop_program.hpp>
 #include <rafter/schedule/mapping.hpp>
+#include <rafter/schedule/plan.hpp>
+#include <rafter/space/layout.hpp>
 
 /// The program that a mapping builds.
 namespace rafter::schedule {

@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include <rafter/kernel/tensor_program.hpp>
-#include <rafter/schedule/loop_program.hpp>
-#include <rafter/schedule/plan.hpp>
-#include <rafter/space/function_space.hpp>
+#include <rafter/schedule/target.hpp>
+
+namespace rafter::kernel {
+struct ReferenceMatrix;
+struct TensorProgram;
+} // namespace rafter::kernel
+namespace rafter::space {
+struct ElementLayout;
+}
 
 namespace rafter::schedule {
+
+struct LoopProgram;
+struct Plan;
 
 namespace role {
 /// What cells contribute to a vector, by the number of the output vector, where a kernel does not add it there.
@@ -19,16 +28,6 @@ inline constexpr const char* cell_vector = "cell_vector";
 enum class StoredOrder : std::uint8_t {
   by_batch, ///< shape (batch, sub-batch of LoweringInput::interleave cells, point, slot, cell of the sub-batch)
   by_cell   ///< shape (cell, slot, point), and room for the lanes behind the last point
-};
-
-/// What kernels are lowered for: the axes that the language of a device has. Mappings need one or the other.
-struct Target {
-  /// Vectors with one number per lane, on a device that runs the batches of a task in ascending order.
-  bool has_lanes = true;
-  bool has_groups = false; ///< groups of items
-  int items_in_step = 32;  ///< number of items that the device runs together: groups of fewer leave it idle
-  int lanes_of_item = 1;   ///< doubles that an item computes at a time, in vectors; 1: items are what computes together
-  bool operator==(const Target&) const = default;
 };
 
 /// What a mapping lowers: a tensor program and how its fields live in vectors.

@@ -5,6 +5,10 @@
 
 #include <fmt/format.h>
 #include <rafter/schedule/cell_per_item.hpp>
+#include <rafter/schedule/context.hpp>
+#include <rafter/schedule/loop_program.hpp>
+#include <rafter/schedule/plan.hpp>
+#include <rafter/schedule/precision.hpp>
 
 namespace rafter::schedule {
 namespace {

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include <rafter/schedule/mapping.hpp>
+#include <rafter/schedule/plan.hpp>
 
 /// Multiplies an assembled matrix by a vector.
 namespace rafter::schedule {

@@ -6,14 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include <rafter/kernel/cut.hpp>
-#include <rafter/kernel/tensor_program.hpp>
+#include <rafter/kernel/contraction.hpp>
+#include <rafter/kernel/factor_storage.hpp>
+#include <rafter/schedule/precision.hpp>
 
 namespace rafter::schedule {
-
-/// Precision of a kind of numbers in a kernel.
-enum class Precision : std::uint8_t { double_precision, single_precision };
-std::string_view name(Precision precision); ///< "double", "float"
 
 /// How items of a device add what cells contribute to an unknown that cells share (mapping cell_per_item).
 enum class Scatter : std::uint8_t {

@@ -6,9 +6,11 @@
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/schedule/precision.hpp>
 #include <rafter/solve/diagnosis.hpp>
 #include <rafter/solve/multigrid_levels.hpp>
 #include <rafter/solve/solver.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace rafter::solvers {
 namespace {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include <rafter/solve/force_scale.hpp>
+#include <rafter/space/constraints.hpp>
 
 namespace rafter::solvers {
 namespace {

@@ -6,6 +6,11 @@
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/form/lowered.hpp>
+#include <rafter/operator/auxiliary_operator.hpp>
+#include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/level_hierarchy.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace rafter::solvers {
 namespace {
@@ -76,6 +81,11 @@ std::shared_ptr<const MultigridHierarchy> make_hierarchy(std::vector<op::Level> 
                                .retreat = [data = level.data] { return data->retreat(); }});
   }
   return result;
+}
+
+std::shared_ptr<const MultigridHierarchy> make_hierarchy(std::vector<op::Level> levels, const op::System& finest,
+                                                         std::span<const NullSpaceCondition> conditions) {
+  return make_hierarchy(std::move(levels), finest, conditions, op::Auxiliary());
 }
 
 } // namespace rafter::solvers

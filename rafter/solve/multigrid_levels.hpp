@@ -4,10 +4,14 @@
 #include <span>
 #include <vector>
 
-#include <rafter/operator/auxiliary_operator.hpp>
-#include <rafter/operator/level_hierarchy.hpp>
 #include <rafter/solve/multigrid.hpp>
 #include <rafter/solve/null_space_condition.hpp>
+
+namespace rafter::op {
+struct Auxiliary;
+struct Level;
+struct System;
+} // namespace rafter::op
 
 namespace rafter::solvers {
 
@@ -16,7 +20,10 @@ namespace rafter::solvers {
 /// its own level (op::generate_own_level), and the levels are below it. Throws InputError where a mode is not in the
 /// null space of a level.
 std::shared_ptr<const MultigridHierarchy> make_hierarchy(std::vector<op::Level> levels, const op::System& finest,
-                                                         std::span<const NullSpaceCondition> conditions = {},
-                                                         const op::Auxiliary& own_level = {});
+                                                         std::span<const NullSpaceCondition> conditions,
+                                                         const op::Auxiliary& own_level);
+/// Does the same where the operator itself is on its own level.
+std::shared_ptr<const MultigridHierarchy> make_hierarchy(std::vector<op::Level> levels, const op::System& finest,
+                                                         std::span<const NullSpaceCondition> conditions = {});
 
 } // namespace rafter::solvers

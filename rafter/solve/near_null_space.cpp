@@ -7,6 +7,7 @@
 #include <rafter/mesh/pieces.hpp>
 #include <rafter/operator/unknowns.hpp>
 #include <rafter/solve/rigid_modes.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace rafter::solvers {
 namespace {

@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <vector>
 
-#include <rafter/operator/form_kernels.hpp>
+namespace rafter::op {
+struct System;
+} // namespace rafter::op
 
 namespace rafter::solvers {
 

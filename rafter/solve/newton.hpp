@@ -9,7 +9,10 @@
 #include <rafter/solve/kept_preconditioner.hpp>
 #include <rafter/solve/line_search.hpp>
 #include <rafter/solve/solver.hpp>
-#include <rafter/space/function_space.hpp>
+
+namespace rafter::space {
+struct Constraints;
+} // namespace rafter::space
 
 /// Solves systems of non-linear equations by Newton's method.
 namespace rafter::solvers {

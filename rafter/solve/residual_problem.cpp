@@ -8,9 +8,12 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/form/lowered.hpp>
 #include <rafter/mesh/describe.hpp>
 #include <rafter/mesh/distribution.hpp>
+#include <rafter/operator/form_builder.hpp>
 #include <rafter/solve/field_balance.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace rafter::solvers {
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include <rafter/operator/linear_form.hpp>
 #include <rafter/operator/operator.hpp>
 #include <rafter/solve/newton.hpp>
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <rafter/element/dense.hpp>
 #include <rafter/solve/vector_ops.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace rafter::solvers {
 

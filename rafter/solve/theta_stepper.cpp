@@ -9,6 +9,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/form/time_derivative.hpp>
 #include <rafter/mesh/distribution.hpp>
+#include <rafter/operator/linear_form.hpp>
 #include <rafter/solve/field_balance.hpp>
 #include <rafter/solve/force_norm.hpp>
 #include <rafter/solve/vector_ops.hpp>

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <rafter/form/theta_scheme.hpp>
+#include <rafter/operator/linear_form.hpp>
 #include <rafter/operator/operator.hpp>
 #include <rafter/solve/null_space_condition.hpp>
 #include <rafter/solve/residual_problem.hpp>

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/comm/ghost_exchange.hpp>
 #include <rafter/mesh/tag_uses.hpp>
+#include <rafter/space/constraints.hpp>
 #include <rafter/space/function_space.hpp>
 #include <rafter/space/point_evaluation.hpp>
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <rafter/base/parallel.hpp>
+#include <rafter/device/device.hpp>
 
 #include <rafter/device/host/cpu.hpp>
 

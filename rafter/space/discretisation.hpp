@@ -9,8 +9,11 @@
 #include <vector>
 
 #include <rafter/base/shared_values.hpp>
-#include <rafter/device/device.hpp>
 #include <rafter/mesh/cell_batches.hpp>
+
+namespace rafter::device {
+class Device;
+} // namespace rafter::device
 
 /// Holds what all spaces and operators on one mesh share.
 namespace rafter::space {

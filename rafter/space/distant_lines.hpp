@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include <rafter/base/aligned.hpp>
-#include <rafter/space/function_space.hpp>
+#include <rafter/space/block_dofs.hpp>
 
 /// Finds what batches share with batches that ran long before them.
 namespace rafter::space {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace rafter::space {
 namespace {

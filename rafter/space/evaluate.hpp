@@ -5,10 +5,12 @@
 #include <span>
 #include <vector>
 
-#include <rafter/space/function_space.hpp>
+#include <rafter/element/element.hpp>
 
 /// Evaluates finite element functions at points, cell by cell. It is for output, checks and tests, not for kernels.
 namespace rafter::space {
+
+class FunctionSpace;
 
 /// Evaluates fields of a space at the same reference points of any cell of one group.
 class FieldEvaluator {

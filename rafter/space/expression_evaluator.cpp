@@ -9,6 +9,7 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/mesh/tag_uses.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace rafter::space {
 namespace {

@@ -9,6 +9,8 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/base/parallel.hpp>
+#include <rafter/comm/ghost_exchange.hpp>
+#include <rafter/mesh/point_placement.hpp>
 #include <rafter/space/index_tables.hpp>
 #include <rafter/space/layout.hpp>
 #include <rafter/space/numbering.hpp>
@@ -51,6 +53,7 @@ Places make_places(const mesh::Mesh& mesh, const mesh::CellBatches& batches) {
 } // namespace
 
 FunctionSpace::FunctionSpace() : index_tables_(std::make_shared<IndexTableCache>()) {}
+FunctionSpace::~FunctionSpace() = default;
 
 std::shared_ptr<const FunctionSpace> FunctionSpace::make(std::shared_ptr<const Discretisation> discretisation,
                                                          const SpaceOptions& options) {

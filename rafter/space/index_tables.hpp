@@ -9,7 +9,7 @@
 
 #include <rafter/device/array.hpp>
 #include <rafter/device/buffer_registry.hpp>
-#include <rafter/space/function_space.hpp>
+#include <rafter/space/block_dofs.hpp>
 
 /// Holds index tables of function spaces in the memory of devices.
 namespace rafter::space {

@@ -7,8 +7,10 @@
 #include <fmt/ranges.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/comm/ghost_exchange.hpp>
 #include <rafter/mesh/distribution.hpp>
 #include <rafter/space/function_space.hpp>
+#include <rafter/space/interpolate.hpp>
 #include <rafter/space/point_evaluation.hpp>
 
 namespace rafter::space {

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include <rafter/element/element.hpp>
 #include <rafter/element/orientation.hpp>
 
 namespace rafter::space {

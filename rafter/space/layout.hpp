@@ -1,10 +1,57 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <cstdint>
 #include <memory>
+#include <vector>
 
-#include <rafter/space/function_space.hpp>
+namespace rafter::element {
+class Element;
+}
 
 namespace rafter::space {
+
+struct PatchLayout;
+
+/// The gather pattern of an element on a shape, which is the same for every batch.
+struct ElementLayout {
+  std::shared_ptr<const element::Element> element;
+  int num_runs = 0;          ///< number of shared entities with dofs (vertices, then edges, then faces; not the cell)
+  std::vector<int> run_dims; ///< dimension of the entity, shape (run)
+  std::vector<int> run_entities;  ///< local number of the entity, shape (run)
+  std::vector<int> run_lengths;   ///< number of dofs (without components), shape (run)
+  std::vector<int> run_dofs;      ///< local dofs of the runs one after the other, each in the cell's order
+  std::vector<int> interior_dofs; ///< local dofs of the cell interior
+  /// permutations[offset + k] is the canonical position of the k-th dof of a run. The offset comes from a batch's
+  /// permutation table; permutation_offsets[r][o] is that of run r in orientation o. The identity of each run length
+  /// has an offset, too.
+  std::vector<std::int32_t> permutations;
+  std::vector<std::vector<std::int32_t>> permutation_offsets; ///< shape (run, orientation code)
+  /// arrangements[offset + i] is the local dof at canonical position i, the inverse of permutations. Runs follow each
+  /// other, each with its different permutations; arrangement_offsets[r][o] is the offset of run r in orientation o.
+  std::vector<int> arrangements;
+  std::vector<std::vector<std::int32_t>> arrangement_offsets; ///< shape (run, orientation code)
+  /// Gather pattern of batches of patches; null: there are none, or they are not used.
+  std::shared_ptr<const PatchLayout> patch;
+};
+
+/// The gather pattern of a patch (mesh/patches.hpp), for the dofs that its cells share with one another or with other
+/// cells. The dofs on a corner, an edge, a face and in the interior of the patch are runs like those of one large cell,
+/// and each such run consists of pieces, which are runs of its cells. Dofs are numbered on the lattice of all nodes of
+/// the patch, first axis fastest.
+struct PatchLayout {
+  struct PatchRun {
+    int child = 0, run = 0; ///< a cell of the patch that has the dofs, and the number of the run in that cell
+  };
+  int num_nodes = 0;        ///< number of nodes of the lattice
+  std::vector<int> corners; ///< node at which each child begins, shape (child)
+  /// Node of each dof of a cell, counted from the node where the cell begins, in the order of ElementLayout::run_dofs.
+  std::vector<int> places;
+  std::vector<int> run_lengths; ///< number of dofs (without components), shape (run)
+  std::vector<int> num_pieces;  ///< number of runs of cells that make up each run, shape (run)
+  std::vector<PatchRun> pieces; ///< pieces of the runs, one run after the other
+  /// Nodes, in the way of ElementLayout::arrangements; those of the pieces as cells see them come first.
+  std::vector<int> arrangements;
+};
 
 /// Makes the gather pattern of an element. Permutations that are equal as lists share one place in the table, so two
 /// codes that act alike on an entity's dofs (all of them on a single dof) have the same offset, and an offset equal to

@@ -11,6 +11,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/mesh/lattice_cells.hpp>
 #include <rafter/mesh/limits.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace rafter::space {
 namespace {

@@ -5,9 +5,14 @@
 #include <vector>
 
 #include <rafter/mesh/generations.hpp>
-#include <rafter/space/function_space.hpp>
+
+namespace rafter::element {
+class Element;
+} // namespace rafter::element
 
 namespace rafter::space {
+
+class FunctionSpace;
 
 /// The low-order-refined mesh of a space: cells of degree 1 between its nodes, so that a space of degree 1 there has
 /// the same unknowns (Orszag, J. Comput. Phys. 37 (1980) 70-92, doi:10.1016/0021-9991(80)90005-4; Pazner, Kolev,

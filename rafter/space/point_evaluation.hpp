@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include <rafter/space/function_space.hpp>
+#include <rafter/space/interpolate.hpp>
 
 namespace rafter::space {
 

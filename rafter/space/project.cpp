@@ -11,6 +11,7 @@
 #include <rafter/element/quadrature.hpp>
 #include <rafter/mesh/describe.hpp>
 #include <rafter/space/expression_evaluator.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace rafter::space {
 namespace {

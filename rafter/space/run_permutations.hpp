@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <rafter/space/function_space.hpp>
+#include <rafter/space/block_dofs.hpp>
 
 /// Reads the permutations of runs, which spaces whose runs all have one dof do not keep.
 namespace rafter::space {

@@ -7,7 +7,10 @@
 #include <string>
 
 #include <rafter/base/text.hpp>
+#include <rafter/kernel/contraction.hpp>
 #include <rafter/schedule/mapping.hpp>
+#include <rafter/schedule/plan.hpp>
+#include <rafter/schedule/precision.hpp>
 
 namespace rafter::tune {
 

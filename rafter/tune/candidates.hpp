@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include <rafter/schedule/precision.hpp>
+#include <rafter/tune/decision.hpp>
 #include <rafter/tune/planning_problem.hpp>
 
 namespace rafter::tune {

@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include <rafter/machine/roofline.hpp>
+#include <rafter/tune/features.hpp>
+#include <rafter/tune/planning_problem.hpp>
 
 namespace rafter::tune {
 

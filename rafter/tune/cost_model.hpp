@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <rafter/machine/machine.hpp>
-#include <rafter/tune/features.hpp>
 
 namespace rafter::tune {
+
+struct Estimate;
+struct Features;
+struct PlanningProblem;
 
 /// Predicted time of one run over all batches.
 struct Prediction {

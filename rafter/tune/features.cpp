@@ -2,6 +2,7 @@
 #include <rafter/tune/features.hpp>
 
 #include <rafter/schedule/counts.hpp>
+#include <rafter/tune/planning_problem.hpp>
 
 namespace rafter::tune {
 

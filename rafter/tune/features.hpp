@@ -3,9 +3,10 @@
 #include <array>
 #include <string_view>
 
-#include <rafter/tune/planning_problem.hpp>
-
 namespace rafter::tune {
+
+struct PlannedProgram;
+struct PlanningProblem;
 
 /// What one batch executes and moves, counted from its loop program (see schedule::LoopCounts and
 /// schedule::Instructions).

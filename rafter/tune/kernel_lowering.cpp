@@ -5,7 +5,15 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/element/quadrature.hpp>
+#include <rafter/form/scalar_graph.hpp>
+#include <rafter/kernel/contraction.hpp>
+#include <rafter/kernel/cut.hpp>
+#include <rafter/kernel/qfunction.hpp>
+#include <rafter/kernel/tensor_program.hpp>
 #include <rafter/schedule/counts.hpp>
+#include <rafter/schedule/plan.hpp>
+#include <rafter/schedule/precision.hpp>
 #include <rafter/space/index_tables.hpp>
 
 namespace rafter::tune {

@@ -6,6 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include <rafter/kernel/contraction.hpp>
+#include <rafter/kernel/cut.hpp>
+#include <rafter/kernel/qfunction.hpp>
+#include <rafter/kernel/tensor_program.hpp>
 #include <rafter/schedule/mapping.hpp>
 #include <rafter/tune/planning_problem.hpp>
 

@@ -11,10 +11,18 @@
 #include <rafter/base/error.hpp>
 #include <rafter/device/host/cpu.hpp>
 #include <rafter/tune/candidates.hpp>
+#include <rafter/tune/decision.hpp>
+#include <rafter/tune/features.hpp>
 #include <rafter/tune/generation_cache.hpp>
 #include <rafter/tune/store.hpp>
 
 namespace rafter::tune {
+
+/// A decision without candidates, and all measurements behind it, fastest first.
+struct Planner::Known {
+  Decision decision;
+  std::vector<Measurement> measurements;
+};
 
 namespace {
 

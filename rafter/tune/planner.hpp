@@ -1,42 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <rafter/machine/machine.hpp>
 #include <rafter/tune/cost_model.hpp>
-#include <rafter/tune/planning_problem.hpp>
+
+namespace rafter::schedule {
+struct Plan;
+} // namespace rafter::schedule
 
 namespace rafter::tune {
 
 class GenerationCache;
+class PlanLowering;
 class Store;
-struct Measurement;
-
-/// A plan that may be taken, with what is known about its speed. Seconds are of one run over all cells.
-struct Candidate {
-  schedule::Plan plan;
-  Features features;
-  double predicted_seconds = 0;
-  double bound_seconds = 0;               ///< no run is faster
-  std::optional<double> measured_seconds; ///< remembered or just measured
-};
-
-/// Where a plan comes from; `usual`: it is that of kernels for which none is chosen, which run a few times.
-enum class Origin : std::uint8_t { given, predicted, measured, usual };
-std::string_view name(Origin origin);
-
-/// A plan and why.
-struct Decision {
-  schedule::Plan plan;
-  Origin origin = Origin::given;
-  double seconds = 0;                ///< of a run: measured, else predicted; 0: not known
-  std::string key;                   ///< of the kernel in the store; "": none was needed
-  std::vector<Candidate> candidates; ///< what was weighed, best first: measured ones by time, then predicted ones
-};
+struct Candidate;
+struct Decision;
+struct PlanningProblem;
 
 struct PlannerOptions {
   machine::Machine machine = typical_machine(); ///< used as steady() makes it
@@ -60,11 +42,7 @@ public:
   std::vector<std::string> ways_to_gather() const;
 
 private:
-  /// A decision without candidates, and all measurements behind it, fastest first.
-  struct Known {
-    Decision decision;
-    std::vector<Measurement> measurements;
-  };
+  struct Known;
   Known look_up(const PlanningProblem& problem) const;
   Candidate weigh(const PlanningProblem& problem, PlanLowering& lowering, const schedule::Plan& plan) const;
   std::vector<Candidate> weigh(const PlanningProblem& problem, PlanLowering& lowering,

@@ -3,8 +3,13 @@
 #include <string>
 #include <vector>
 
-#include <rafter/kernel/cut.hpp>
-#include <rafter/schedule/mapping.hpp>
+#include <rafter/kernel/factor_storage.hpp>
+#include <rafter/schedule/loop_program.hpp>
+#include <rafter/schedule/target.hpp>
+
+namespace rafter::schedule {
+struct Plan;
+} // namespace rafter::schedule
 
 /// Choice of a kernel's plan: candidates, a cost model, a search by measuring, and a store of measurements.
 namespace rafter::tune {

@@ -8,7 +8,9 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/element/dense.hpp>
+#include <rafter/schedule/plan.hpp>
 #include <rafter/tune/candidates.hpp>
+#include <rafter/tune/decision.hpp>
 
 namespace rafter::tune {
 

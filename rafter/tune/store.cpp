@@ -15,6 +15,7 @@
 #include <rafter/device/host/cache_directory.hpp>
 #include <rafter/device/host/compiler.hpp>
 #include <rafter/device/host/cpu.hpp>
+#include <rafter/tune/planning_problem.hpp>
 
 namespace rafter::tune {
 

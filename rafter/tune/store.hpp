@@ -9,9 +9,10 @@
 #include <vector>
 
 #include <rafter/machine/machine.hpp>
-#include <rafter/tune/planning_problem.hpp>
 
 namespace rafter::tune {
+
+struct PlanningProblem;
 
 /// The measured time of one plan of one kernel.
 struct Measurement {

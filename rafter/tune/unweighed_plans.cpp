@@ -4,7 +4,11 @@
 #include <algorithm>
 
 #include <rafter/schedule/matrix_product.hpp>
+#include <rafter/schedule/plan.hpp>
+#include <rafter/schedule/precision.hpp>
 #include <rafter/tune/candidates.hpp>
+#include <rafter/tune/decision.hpp>
+#include <rafter/tune/features.hpp>
 
 namespace rafter::tune {
 namespace {
@@ -37,7 +41,7 @@ int width_of(const schedule::Plan& plan, int register_width, const schedule::Tar
 } // namespace
 
 schedule::Plan plan_usual(kernel::FactorStorage factors, int cells_per_batch, int register_width,
-                          const schedule::Target& target, const std::optional<schedule::Plan>& given) {
+                          const schedule::Target& target, const schedule::Plan* given) {
   auto result = schedule::usual_plan(target);
   result.factors = factors;
   if (given) {
@@ -55,7 +59,7 @@ schedule::Plan plan_transfer(int cells_per_batch, int register_width, const sche
                              std::span<const std::string> flag_sets, schedule::Precision precision) {
   auto of_numbers = schedule::usual_plan(target);
   if (precision == schedule::Precision::single_precision) of_numbers = schedule::in_single(of_numbers);
-  auto result = plan_usual(schedule::Plan().factors, cells_per_batch, register_width, target, of_numbers);
+  auto result = plan_usual(schedule::Plan().factors, cells_per_batch, register_width, target, &of_numbers);
   // Batches are made for lanes of doubles: with floats in twice as many, transfers of degree 2 were slower.
   if (schedule::may_have_lanes(result))
     result.vector_width = usual_width(cells_per_batch, width_of(result, register_width, target));
@@ -64,7 +68,7 @@ schedule::Plan plan_transfer(int cells_per_batch, int register_width, const sche
   return result;
 }
 
-Decision plan_product(const schedule::Plan& cells, const std::optional<schedule::Plan>& given, const Planner& planner,
+Decision plan_product(const schedule::Plan& cells, const schedule::Plan* given, const Planner& planner,
                       schedule::Precision precision) {
   Decision result;
   result.plan = cells;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <optional>
 #include <span>
 #include <string>
 
+#include <rafter/schedule/precision.hpp>
+#include <rafter/schedule/target.hpp>
+#include <rafter/tune/decision.hpp>
 #include <rafter/tune/planner.hpp>
 
 /// Plans of kernels that have no alternatives worth weighing.
@@ -12,7 +14,7 @@ namespace rafter::tune {
 /// The plan of a kernel of facets or of cell matrices: usual lanes, what needs no set-up or the least of it
 /// (`factors`), and the precisions and the way to add of a plan that was asked for.
 schedule::Plan plan_usual(kernel::FactorStorage factors, int cells_per_batch, int register_width,
-                          const schedule::Target& target, const std::optional<schedule::Plan>& given);
+                          const schedule::Target& target, const schedule::Plan* given);
 
 /// The plan of a kernel that moves vectors of a precision between spaces, compiled with -O2 where the device has these
 /// flags.
@@ -31,7 +33,7 @@ struct ProductProblem {
 /// The plan of the product: lanes, storage and gathers as a plan that was asked for says, else the way to gather that
 /// is faster on the planner's machine, and the compiler of the kernels of the cells, whose plan is `cells`.
 /// Without a plan of the user, entries and vectors have this precision; products are summed in doubles in any case.
-Decision plan_product(const schedule::Plan& cells, const std::optional<schedule::Plan>& given, const Planner& planner,
+Decision plan_product(const schedule::Plan& cells, const schedule::Plan* given, const Planner& planner,
                       schedule::Precision precision = schedule::Precision::double_precision);
 /// Seconds that a product takes with the usual plan, as the cost model predicts.
 double predict_product(const ProductProblem& problem, const Planner& planner);

@@ -6,8 +6,11 @@
 #include <list>
 #include <unordered_map>
 
+#include <rafter/operator/form_kernels.hpp>
+#include <rafter/operator/kernel_info.hpp>
 #include <rafter/operator/touched_ranges.hpp>
 #include <rafter/solve/cg.hpp>
+#include <rafter/space/function_space.hpp>
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/operator_problems.hpp>
 

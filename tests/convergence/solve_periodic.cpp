@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include <fmt/format.h>
+#include <rafter/operator/linear_form.hpp>
 #include <rafter/solve/solver.hpp>
 
 #include "../support/operator_problems.hpp"

@@ -9,6 +9,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/io/hdf5_file.hpp>
 #include <rafter/io/vtkhdf.hpp>
+#include <rafter/space/function_space.hpp>
 
 #include <tests/support/messages.hpp>
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include <rafter/base/error.hpp>
+#include <rafter/space/constraints.hpp>
 #include <rafter/space/evaluate.hpp>
 
 #include <tests/support/space_meshes.hpp>

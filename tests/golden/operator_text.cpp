@@ -6,6 +6,8 @@
 #include <fstream>
 #include <sstream>
 
+#include <rafter/operator/form_kernels.hpp>
+#include <rafter/operator/kernel_info.hpp>
 #include <tests/support/operator_problems.hpp>
 #include <tests/support/source_directory.hpp>
 #include <tests/support/text_device.hpp>

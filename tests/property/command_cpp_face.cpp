@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <rafter/discretisation.hpp>
+#include <rafter/operator/form_builder.hpp>
 #include <rafter/problem_data.hpp>
 #include <rafter/problem_forms.hpp>
 #include <rafter/rafter.hpp>
+#include <rafter/schedule/plan.hpp>
 
 #include <tests/support/planner.hpp>
 

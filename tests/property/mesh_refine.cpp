@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <rafter/mesh/generations.hpp>
 #include <rafter/mesh/subdivision.hpp>
 #include <tests/support/mesh_laws.hpp>
 

@@ -3,6 +3,8 @@
 // conditions, on every shape, straight and curved.
 #include <gtest/gtest.h>
 
+#include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/linear_form.hpp>
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/operator_laws.hpp>
 

@@ -8,8 +8,10 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/form/lowering.hpp>
+#include <rafter/operator/form_kernels.hpp>
 #include <rafter/operator/matrix_builder.hpp>
 #include <rafter/operator/sliced_pattern.hpp>
+#include <rafter/space/function_space.hpp>
 #include <rafter/tune/unweighed_plans.hpp>
 
 #include <tests/support/interpreter_device.hpp>
@@ -183,7 +185,7 @@ std::shared_ptr<const op::GeneratedForm> in_text(const Problem& problem, const s
                                                  const op::QuadratureOptions& quadrature = {}) {
   op::KernelOptions options{.device = std::make_shared<TextDevice>(),
                             .quadrature = quadrature,
-                            .plan = schedule::Plan(),
+                            .plan = std::make_shared<const schedule::Plan>(),
                             .planner = planner()};
   return op::build_form(form::lower(problem.form(text)), problem.system(), op::Purpose::action, options);
 }
@@ -371,7 +373,7 @@ TEST(AssembledMatrix, ItsProductGathersTheWayThatIsFasterOnThisMachine) {
   // A plan that is asked for says itself how it gathers.
   for (const char* gathers : {"vector", "scalar"}) {
     const auto plan = schedule::parse_plan(fmt::format("mapping=assembled gathers={}", gathers));
-    EXPECT_EQ(tune::plan_product(schedule::Plan(), plan, *planner()).plan.gathers_by_lane, plan.gathers_by_lane);
+    EXPECT_EQ(tune::plan_product(schedule::Plan(), &plan, *planner()).plan.gathers_by_lane, plan.gathers_by_lane);
   }
 }
 

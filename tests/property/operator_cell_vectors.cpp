@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/operator/form_kernels.hpp>
+#include <rafter/operator/kernel_info.hpp>
 #include <rafter/space/cell_vectors.hpp>
+#include <rafter/tune/planner.hpp>
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/operator_problems.hpp>
 

@@ -6,6 +6,7 @@
 
 #include <rafter/operator/injection.hpp>
 #include <rafter/space/evaluate.hpp>
+#include <rafter/space/function_space.hpp>
 #include <tests/support/operator_laws.hpp>
 #include <tests/support/reference_transfer.hpp>
 #include <tests/support/transfer_problems.hpp>

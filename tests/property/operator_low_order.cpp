@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <rafter/operator/injection.hpp>
+#include <rafter/operator/linear_form.hpp>
 #include <rafter/operator/node_transfer.hpp>
 #include <tests/support/multigrid_problems.hpp>
 #include <tests/support/operator_laws.hpp>

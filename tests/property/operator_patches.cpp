@@ -3,8 +3,12 @@
 // interpreted, on structured, refined, rotated and curved cells, also where cells belong to no patch.
 #include <gtest/gtest.h>
 
+#include <rafter/operator/form_kernels.hpp>
+#include <rafter/operator/kernel_info.hpp>
+#include <rafter/operator/linear_form.hpp>
 #include <rafter/schedule/counts.hpp>
 #include <rafter/schedule/matrix_product.hpp>
+#include <rafter/space/discretisation.hpp>
 
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/operator_problems.hpp>

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include <rafter/form/parser.hpp>
+#include <rafter/operator/linear_form.hpp>
 #include <rafter/solve/vector_ops.hpp>
 #include <rafter/space/random_field.hpp>
 

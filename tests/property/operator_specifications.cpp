@@ -14,6 +14,7 @@
 #include <rafter/form/language.hpp>
 #include <rafter/operator/matrix_builder.hpp>
 #include <rafter/tune/generation_cache.hpp>
+#include <rafter/tune/planner.hpp>
 
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/operator_problems.hpp>

@@ -3,7 +3,11 @@
 // and interpreted, whatever the number of cells in a batch.
 #include <gtest/gtest.h>
 
+#include <rafter/operator/form_kernels.hpp>
+#include <rafter/operator/kernel_info.hpp>
+#include <rafter/operator/linear_form.hpp>
 #include <rafter/schedule/counts.hpp>
+#include <rafter/space/discretisation.hpp>
 
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/operator_problems.hpp>

@@ -7,7 +7,12 @@
 #include <tests/support/operator_problems.hpp>
 
 #include <rafter/form/language.hpp>
+#include <rafter/form/lowering.hpp>
+#include <rafter/form/parser.hpp>
 #include <rafter/operator/cell_data.hpp>
+#include <rafter/operator/form_kernels.hpp>
+#include <rafter/operator/linear_form.hpp>
+#include <rafter/space/function_space.hpp>
 #include <rafter/space/index_tables.hpp>
 
 namespace rafter::test {

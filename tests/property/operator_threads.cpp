@@ -5,6 +5,8 @@
 #include <latch>
 #include <thread>
 
+#include <rafter/operator/linear_form.hpp>
+#include <rafter/operator/sparse_matrix.hpp>
 #include <tests/support/operator_problems.hpp>
 
 namespace rafter::test {

@@ -5,6 +5,9 @@
 // transpose of prolongation; on nested spaces P^T A P is the coarse operator; threads do not change a bit.
 #include <gtest/gtest.h>
 
+#include <rafter/form/parser.hpp>
+#include <rafter/schedule/plan.hpp>
+#include <rafter/space/function_space.hpp>
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/operator_laws.hpp>
 #include <tests/support/reference_transfer.hpp>

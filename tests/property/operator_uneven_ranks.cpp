@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <rafter/operator/linear_form.hpp>
 #include <rafter/solve/chebyshev.hpp>
 #include <rafter/solve/solver.hpp>
 #include <rafter/space/random_field.hpp>

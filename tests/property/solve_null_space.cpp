@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <rafter/mesh/locate.hpp>
+#include <rafter/operator/linear_form.hpp>
 #include <rafter/solve/null_space_condition.hpp>
 #include <rafter/solve/solver.hpp>
 #include <rafter/space/evaluate.hpp>
+#include <rafter/space/function_space.hpp>
 #include <tests/support/operator_problems.hpp>
 
 namespace rafter::test {

@@ -6,6 +6,8 @@
 #include <map>
 #include <mutex>
 
+#include <rafter/comm/ghost_exchange.hpp>
+#include <rafter/operator/linear_form.hpp>
 #include <rafter/solve/force_norm.hpp>
 #include <rafter/solve/solver.hpp>
 

@@ -6,6 +6,7 @@
 
 #include <rafter/element/quadrature.hpp>
 #include <rafter/space/evaluate.hpp>
+#include <rafter/space/interpolate.hpp>
 
 #include <tests/support/space_meshes.hpp>
 

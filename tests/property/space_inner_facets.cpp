@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include <rafter/space/constraints.hpp>
 #include <rafter/space/low_order_refinement.hpp>
 
 #include <tests/support/inner_facets.hpp>

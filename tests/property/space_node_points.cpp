@@ -4,6 +4,7 @@
 #include <map>
 
 #include <rafter/element/quadrature.hpp>
+#include <rafter/space/constraints.hpp>
 #include <rafter/space/evaluate.hpp>
 
 #include <tests/support/device_folders.hpp>

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include <rafter/space/interpolate.hpp>
 #include <rafter/space/random_field.hpp>
 
 #include <tests/support/periodic_meshes.hpp>

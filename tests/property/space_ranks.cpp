@@ -7,6 +7,8 @@
 #include <mutex>
 #include <set>
 
+#include <rafter/comm/ghost_exchange.hpp>
+#include <rafter/space/constraints.hpp>
 #include <rafter/space/random_field.hpp>
 
 #include <tests/support/inner_facets.hpp>

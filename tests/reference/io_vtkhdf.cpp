@@ -8,6 +8,8 @@
 #include <rafter/form/language.hpp>
 #include <rafter/io/vtkhdf.hpp>
 #include <rafter/mesh/cell_batches.hpp>
+#include <rafter/space/function_space.hpp>
+#include <rafter/space/interpolate.hpp>
 #include <unistd.h>
 
 #include <tests/support/source_directory.hpp>

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <rafter/operator/form_builder.hpp>
+#include <rafter/space/function_space.hpp>
 #include <tests/support/cell_reference.hpp>
 
 /// Matrices and vectors of forms on any systems, with any data fields, are computed here cell by cell and point by

@@ -11,6 +11,7 @@
 #include <rafter/element/quadrature.hpp>
 #include <rafter/form/lowering.hpp>
 #include <rafter/form/parser.hpp>
+#include <rafter/operator/linear_form.hpp>
 #include <rafter/operator/operator.hpp>
 #include <rafter/solve/solver.hpp>
 #include <rafter/space/evaluate.hpp>

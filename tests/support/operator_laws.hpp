@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <rafter/operator/linear_form.hpp>
 #include <rafter/solve/cg.hpp>
 #include <tests/support/operator_problems.hpp>
 

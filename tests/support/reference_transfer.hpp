@@ -8,6 +8,7 @@
 
 #include <rafter/mesh/generations.hpp>
 #include <rafter/operator/transfer.hpp>
+#include <rafter/space/function_space.hpp>
 
 /// The long way of a transfer: its matrix, row by row, from values of basis functions.
 namespace rafter::test {

@@ -5,6 +5,7 @@
 
 #include <rafter/mesh/generations.hpp>
 #include <rafter/operator/compiled_transfer.hpp>
+#include <rafter/space/function_space.hpp>
 
 #include <tests/support/operator_problems.hpp>
 

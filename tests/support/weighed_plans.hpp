@@ -5,6 +5,7 @@
 
 #include <rafter/form/lowering.hpp>
 #include <rafter/operator/form_builder.hpp>
+#include <rafter/tune/planner.hpp>
 
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/operator_problems.hpp>
@@ -18,7 +19,7 @@ inline op::GeneratedKernel weighed(const Problem& problem, const std::string& fo
   op::KernelOptions options{.device = std::make_shared<InterpreterDevice>(), .quadrature = quadrature};
   options.planner = std::make_shared<const tune::Planner>(
       tune::PlannerOptions{.machine = tune::typical_machine(512), .weighs_all = plan.empty()});
-  if (!plan.empty()) options.plan = schedule::parse_plan(plan);
+  if (!plan.empty()) options.plan = std::make_shared<const schedule::Plan>(schedule::parse_plan(plan));
   return op::build_form(form::lower(problem.form(form)), problem.system(), op::Purpose::action, options)
       ->pieces.front()
       .kernel;

@@ -3,9 +3,11 @@
 
 #include <array>
 
+#include <bench/measured.hpp>
 #include <bench/operators.hpp>
 #include <bench/stress_vector.hpp>
 #include <rafter/device/device.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace rafter::bench {
 namespace {

@@ -14,6 +14,8 @@
 #include <rafter/io/vtkhdf.hpp>
 #include <rafter/mesh/cell_batches.hpp>
 #include <rafter/mesh/geometry_nodes.hpp>
+#include <rafter/space/function_space.hpp>
+#include <rafter/space/interpolate.hpp>
 
 /// HDF5 reads this clock here, which advances by a minute at every call, so that times in a file would be seen.
 extern "C" int gettimeofday(timeval* result, void*) noexcept {

@@ -10,7 +10,9 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/kernel/transfer.hpp>
+#include <rafter/mesh/generations.hpp>
 #include <rafter/mesh/subdivision.hpp>
+#include <tests/support/kernel_forms.hpp>
 
 namespace rafter::kernel {
 namespace {

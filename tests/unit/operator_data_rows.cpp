@@ -9,6 +9,7 @@
 #include <rafter/mesh/mesh.hpp>
 #include <rafter/operator/data_rows.hpp>
 #include <rafter/operator/operator.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace {
 

@@ -9,6 +9,10 @@
 #include <rafter/device/host/host_device.hpp>
 #include <rafter/form/lowering.hpp>
 #include <rafter/operator/coupling.hpp>
+#include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/form_kernels.hpp>
+#include <rafter/schedule/mapping.hpp>
+#include <rafter/space/function_space.hpp>
 
 #include "../support/cell_reference.hpp"
 #include "../support/device_folders.hpp"

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 
+#include <rafter/form/lowering.hpp>
 #include <rafter/operator/cell_unknowns.hpp>
 #include <rafter/operator/matrix_builder.hpp>
 #include <rafter/operator/matrix_limits.hpp>
+#include <rafter/operator/sparse_matrix.hpp>
 
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/operator_problems.hpp>

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <rafter/space/function_space.hpp>
 #include <tests/support/operator_laws.hpp>
 #include <tests/support/reference_transfer.hpp>
 

@@ -2,7 +2,10 @@
 // The fields of a system vector begin at known offsets, and padding between them holds no unknowns.
 #include <gtest/gtest.h>
 
+#include <rafter/operator/linear_form.hpp>
+#include <rafter/operator/sparse_matrix.hpp>
 #include <rafter/solve/vector_ops.hpp>
+#include <rafter/space/function_space.hpp>
 
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/operator_problems.hpp>

@@ -4,11 +4,14 @@
 
 #include <rafter/base/log.hpp>
 #include <rafter/operator/domain.hpp>
+#include <rafter/operator/linear_form.hpp>
 #include <rafter/operator/operator.hpp>
+#include <rafter/space/function_space.hpp>
 
 #include <tests/support/inner_facets.hpp>
 #include <tests/support/operator_problems.hpp>
 #include <tests/support/planner.hpp>
+#include <tests/support/space_meshes.hpp>
 
 namespace rafter::test {
 namespace {

@@ -10,6 +10,7 @@
 #include <rafter/form/language.hpp>
 #include <rafter/form/lowering.hpp>
 #include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/form_kernels.hpp>
 #include <rafter/operator/tuning.hpp>
 #include <rafter/tune/store.hpp>
 
@@ -92,7 +93,7 @@ TEST_F(Tuning, CandidatesAgree) {
   std::vector<std::shared_ptr<op::GeneratedForm>> forms;
   for (const auto& candidate : candidates) {
     auto fixed = options(false);
-    fixed.plan = candidate.plan;
+    fixed.plan = std::make_shared<const schedule::Plan>(candidate.plan);
     forms.push_back(op::build_form(form, problem.system(), op::Purpose::action, fixed));
   }
   op::compile(forms);

@@ -6,6 +6,7 @@
 #include <rafter/base/text.hpp>
 #include <rafter/report/plan_list.hpp>
 #include <rafter/report/table.hpp>
+#include <rafter/schedule/plan.hpp>
 
 namespace rafter::report {
 namespace {

@@ -3,6 +3,7 @@
 
 #include <rafter/solve/solver.hpp>
 #include <rafter/solve/trust.hpp>
+#include <rafter/space/function_space.hpp>
 #include <tests/support/solve_matrices.hpp>
 
 using namespace rafter;

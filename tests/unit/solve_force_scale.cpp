@@ -8,6 +8,7 @@
 
 #include <rafter/solve/force_scale.hpp>
 #include <rafter/solve/newton.hpp>
+#include <rafter/space/constraints.hpp>
 #include <tests/support/solve_matrices.hpp>
 
 using namespace rafter;

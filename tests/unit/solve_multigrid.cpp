@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/space/discretisation.hpp>
 #include <tests/support/multigrid_problems.hpp>
 
 using namespace rafter;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include <rafter/solve/newton.hpp>
+#include <rafter/space/constraints.hpp>
 #include <tests/support/solve_matrices.hpp>
 
 using namespace rafter;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <rafter/solve/solver.hpp>
+#include <rafter/space/function_space.hpp>
 #include <tests/support/solve_matrices.hpp>
 
 using namespace rafter;

@@ -9,6 +9,7 @@
 #include <rafter/solve/block_preconditioner.hpp>
 #include <rafter/solve/inverse_matrix.hpp>
 #include <rafter/solve/newton.hpp>
+#include <rafter/space/function_space.hpp>
 #include <tests/support/counted_opencl.hpp>
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/multigrid_problems.hpp>

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/operator/form_builder.hpp>
 #include <rafter/operator/precision.hpp>
 #include <tests/support/multigrid_problems.hpp>
 
@@ -296,7 +297,8 @@ TEST(single_levels, of_cells_whose_coordinates_floats_do_not_hold_are_refused) {
     const LevelledProblem problem(refined(mesh, 1), in_single({.degree = 2, .coarsening = all_the_way()}));
     // A level that computes its factors where they are needed, from coordinates that are rounded to floats.
     auto kernels = problem.A().built().options;
-    kernels.plan = schedule::in_single(schedule::parse_plan("factors=recompute"));
+    kernels.plan =
+        std::make_shared<const schedule::Plan>(schedule::in_single(schedule::parse_plan("factors=recompute")));
     auto built = op::build_form(problem.A().form(), problem.system(), op::Purpose::action, kernels);
     built->options.plan.reset(); // levels are made without one, and not compared with a plan in double
     built->options.precision = single;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include <rafter/base/error.hpp>
+#include <rafter/space/constraints.hpp>
 
 #include <tests/support/space_meshes.hpp>
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <rafter/device/device.hpp>
 #include <rafter/space/evaluate.hpp>
+#include <rafter/space/interpolate.hpp>
 #include <rafter/space/layout.hpp>
 
 #include <tests/support/space_meshes.hpp>

@@ -7,6 +7,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/form/language.hpp>
 #include <rafter/space/expression_evaluator.hpp>
+#include <rafter/space/interpolate.hpp>
 #include <tests/support/space_meshes.hpp>
 
 namespace rafter::test {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <rafter/tune/cost_model.hpp>
+#include <rafter/tune/features.hpp>
+#include <rafter/tune/planning_problem.hpp>
 
 namespace rafter::tune {
 namespace {

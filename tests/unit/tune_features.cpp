@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <rafter/tune/features.hpp>
+#include <rafter/tune/planning_problem.hpp>
 
 namespace rafter::tune {
 namespace {

@@ -13,6 +13,10 @@
 
 #include <nlohmann/json.hpp>
 #include <rafter/base/error.hpp>
+#include <rafter/schedule/plan.hpp>
+#include <rafter/tune/decision.hpp>
+#include <rafter/tune/features.hpp>
+#include <rafter/tune/planning_problem.hpp>
 #include <rafter/tune/search.hpp>
 
 #include <tests/support/source_directory.hpp>

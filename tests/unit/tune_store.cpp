@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <rafter/tune/cost_model.hpp>
+#include <rafter/tune/planning_problem.hpp>
 #include <rafter/tune/store.hpp>
 
 #include <tests/support/device_folders.hpp>

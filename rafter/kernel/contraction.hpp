@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <string_view>
+
+namespace rafter::kernel {
+
+/// How the reference matrices are applied.
+enum class Contraction : std::uint8_t {
+  dense,          ///< stacked tables of values and derivatives, as dense products
+  modal,          ///< dense products with orthonormal polynomials instead of points, for affine simplices with constant
+                  ///< coefficients
+  per_derivative, ///< sum factorisation with one chain of 1D contractions per slot
+  collocated, ///< sum factorisation that interpolates once and differentiates in the points with the square 1D matrix
+  separable ///< integrals along each axis as 1D matrices, for tensor cells with coefficients that are constant on each
+};
+std::string_view name(Contraction contraction);
+inline bool has_dense_products(Contraction contraction) {
+  return contraction == Contraction::dense || contraction == Contraction::modal;
+}
+
+} // namespace rafter::kernel

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/operator/linear_form.hpp>
+
+#include <utility>
+
+#include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/form_data.hpp>
+#include <rafter/operator/form_kernels.hpp>
+
+namespace rafter::op {
+
+LinearForm::LinearForm(const form::Form& form, const System& system, const OperatorOptions& options)
+    : LinearForm(build_compiled(form, 1, system, options)) {}
+
+LinearForm::LinearForm(std::shared_ptr<const GeneratedForm> built)
+    : kernels_(std::make_unique<FormKernels>(std::move(built))) {}
+
+LinearForm::LinearForm(LinearForm&&) noexcept = default;
+LinearForm& LinearForm::operator=(LinearForm&&) noexcept = default;
+LinearForm::~LinearForm() = default;
+
+void LinearForm::set(const std::string& name, const Vector& values) { kernels_->data().set(name, values); }
+
+void LinearForm::set(const std::string& name, const Vector& values, const EntryRange& range) {
+  kernels_->data().set(name, values, range);
+}
+
+void LinearForm::set(const std::string& name, const std::vector<double>& values) { kernels_->data().set(name, values); }
+
+void LinearForm::set(const std::string& name, double value) { kernels_->data().set(name, value); }
+
+void LinearForm::set_fields(const System& system, const Vector& values) { kernels_->data().set_fields(system, values); }
+
+void LinearForm::assemble(Vector& b) const { kernels_->run(nullptr, b, false); }
+
+Functional::Functional(const form::Form& form, const System& system, const OperatorOptions& options)
+    : Functional(build_compiled(form, 0, system, options)) {}
+
+Functional::Functional(std::shared_ptr<const GeneratedForm> built)
+    : built_(std::move(built)), kernels_(std::make_unique<FormKernels>(built_)) {}
+
+Functional::Functional(Functional&&) noexcept = default;
+Functional& Functional::operator=(Functional&&) noexcept = default;
+Functional::~Functional() = default;
+
+void Functional::set(const std::string& name, const Vector& values) { kernels_->data().set(name, values); }
+
+void Functional::set(const std::string& name, const Vector& values, const EntryRange& range) {
+  kernels_->data().set(name, values, range);
+}
+
+void Functional::set(const std::string& name, const std::vector<double>& values) { kernels_->data().set(name, values); }
+
+void Functional::set(const std::string& name, double value) { kernels_->data().set(name, value); }
+
+double Functional::operator()(const Vector& fields) const { return values(fields).front(); }
+
+double Functional::operator()() const { return values().front(); }
+
+std::vector<double> Functional::values(const Vector& fields) const {
+  kernels_->data().set_fields(built_->system, fields);
+  return values();
+}
+
+std::vector<double> Functional::values() const { return kernels_->integrals(); }
+
+} // namespace rafter::op
