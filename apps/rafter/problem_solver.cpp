@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/memory.hpp>
-#include <rafter/base/parallel.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/io/unused_keys.hpp>
 #include <rafter/io/vtkhdf.hpp>
