@@ -7,13 +7,13 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/memory.hpp>
+#include <rafter/base/parallel.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/io/unused_keys.hpp>
 #include <rafter/io/vtkhdf.hpp>
 #include <rafter/mesh/tag_uses.hpp>
 #include <rafter/operator/form_builder.hpp>
 #include <rafter/operator/kernel_info.hpp>
-#include <rafter/schedule/plan.hpp>
 #include <rafter/solve/field_balance.hpp>
 #include <rafter/solve/force_norm.hpp>
 #include <rafter/solve/trust.hpp>

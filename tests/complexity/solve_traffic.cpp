@@ -3,6 +3,7 @@
 // counts them, from the order in which fused work and kernels touch vectors.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <list>
 #include <unordered_map>
 
