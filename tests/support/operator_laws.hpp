@@ -2,6 +2,8 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include <fmt/format.h>
 
 #include <rafter/operator/linear_form.hpp>

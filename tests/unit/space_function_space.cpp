@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <numeric>
+
 #include <rafter/device/device.hpp>
 #include <rafter/space/evaluate.hpp>
 #include <rafter/space/interpolate.hpp>

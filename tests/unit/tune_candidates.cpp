@@ -2,6 +2,7 @@
 // Candidates are the product of all axes, without combinations that make no sense.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include <rafter/base/text.hpp>
