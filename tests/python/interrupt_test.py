@@ -100,7 +100,7 @@ class Interrupts(command_test.CommandTest):
                                        stderr=subprocess.PIPE, text=True)
             self.addCleanup(process.kill)
             for line in process.stderr:
-                if line.startswith("solve"):
+                if line.startswith("setup"):
                     break
             time.sleep(0.3)  # until it waits at the pipe; before that the first signal is enough
             process.send_signal(first)
