@@ -111,7 +111,7 @@ Row hypre_row() try {
   return {
       "hypre", "works", "algebraic multigrid (amg = \"boomeramg\")",
       fmt::format("version {}, for one process, licence Apache-2.0 or MIT", solvers::hypre_functions().hypre_version)};
-} catch (const base::EnvironmentError& error) {
+} catch (const base::EnvironmentError&) {
   return {"hypre", "missing", "algebraic multigrid (amg = \"boomeramg\")", "to get it: ./rafter.sh build"};
 }
 

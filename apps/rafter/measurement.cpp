@@ -11,6 +11,7 @@
 #include <rafter/operator/form_kernels.hpp>
 #include <rafter/operator/kernel_info.hpp>
 #include <rafter/operator/linear_form.hpp>
+#include <rafter/schedule/plan.hpp>
 
 namespace rafter::app {
 namespace {
@@ -36,7 +37,7 @@ report::OperatorReport report_counts(report::OperatorReport report, const machin
 
 std::vector<report::KernelPlan> plans_of(std::span<const op::KernelInfo> kernels) {
   std::vector<report::KernelPlan> plans;
-  for (const auto& info : kernels) plans.push_back({info.name, info.plan});
+  for (const auto& info : kernels) plans.push_back({info.name, schedule::to_string(info.plan)});
   return plans;
 }
 

@@ -71,15 +71,15 @@ void require_tags_of(const mesh::Mesh& mesh, const form::Form& form, const io::E
   for (const auto& integral : form.integrals())
     for (const auto& tag : integral.measure.tags) {
       const auto use = op::tag_use(integral.measure.kind);
-      const auto place = place_of_tag(text, tag).text();
+      const auto place = place_of_tag(text, tag);
       std::vector<std::int32_t> numbers;
       try {
         numbers = mesh::tags_for(mesh, tag, use);
       } catch (const base::InputError& error) {
-        throw base::InputError(fmt::format("{}: {}: {}", place, key, error.what()));
+        refuse(place, key, error.what());
       }
       if (const auto warning = mesh::left_out(mesh, numbers, "'" + tag + "'", use); !warning.empty())
-        base::warn_once(fmt::format("{}: {}: {}", place, key, warning)); // texts are parsed several times
+        base::warn_once(fmt::format("{}: {}: {}", place.text(), key, warning)); // texts are parsed several times
     }
 }
 

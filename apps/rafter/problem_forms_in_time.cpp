@@ -10,6 +10,7 @@
 #include "problem_forms.hpp"
 
 namespace rafter::app {
+
 bool ProblemForms::depends_on_time(std::span<const io::Expression> texts, std::size_t count,
                                    const std::string& key) const {
   if (!problem_.time) return false;

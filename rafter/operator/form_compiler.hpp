@@ -10,7 +10,7 @@ namespace rafter::form {
 struct LoweredForm;
 }
 
-/// From forms to compiled kernels, for those who need not look into them (form_builder.hpp).
+/// Turns forms into compiled kernels, for callers that need not look into them; form_builder.hpp has what they hold.
 namespace rafter::op {
 
 struct GeneratedForm;

@@ -16,8 +16,7 @@ std::string text_itself(const FigureValue& value) { return std::get<std::string>
 std::string differing_plans(const std::vector<KernelPlan>& plans) {
   std::vector<std::string> texts;
   for (const auto& [kernel, plan] : plans)
-    if (const auto text = schedule::to_string(plan); std::ranges::find(texts, text) == texts.end())
-      texts.push_back(text);
+    if (std::ranges::find(texts, plan) == texts.end()) texts.push_back(plan);
   return base::join(texts, "; ");
 }
 

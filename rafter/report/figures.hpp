@@ -22,13 +22,13 @@ enum class Shown : std::uint8_t { always, in_detail, never };
 /// A figure that every row of a list has.
 template <class Row> struct Figure {
   std::string key;     ///< in JSON; "": the text alone has it
-  std::string header;  ///< of its column in the text
-  std::string meaning; ///< of the value, with its unit
+  std::string header;  ///< head of its column in the text
+  std::string meaning; ///< what the value is, with its unit
   std::string scale;   ///< unit of the text in that of the value, such as "10^6 "; "": they are the same
   Shown shown;
   Align align; ///< in its column
   FigureValue (*value)(const Row&);
-  std::string (*text)(const FigureValue&); ///< of a value that exists
+  std::string (*text)(const FigureValue&); ///< writes a value that exists
 };
 
 /// A step of Newton's method with the order p of |R_(k+1)| = C |R_k|^p, which the residuals up to its own show.
@@ -43,12 +43,16 @@ std::span<const Figure<NewtonRow>> newton_figures();
 /// Returns a row for each step.
 std::vector<NewtonRow> newton_rows(const std::vector<NewtonStepReport>& steps);
 
+/// Returns whether a figure has a column of the text.
+template <class Row> bool is_shown(const Figure<Row>& figure, bool has_details) {
+  return figure.shown == Shown::always || (has_details && figure.shown == Shown::in_detail);
+}
+
 /// Returns the columns of the text, those of details where they are wanted.
 template <class Row> std::vector<Column> columns_of(std::span<const Figure<Row>> figures, bool has_details) {
   std::vector<Column> columns;
   for (const auto& figure : figures)
-    if (figure.shown == Shown::always || (has_details && figure.shown == Shown::in_detail))
-      columns.push_back({figure.header, figure.scale + figure.meaning, figure.align});
+    if (is_shown(figure, has_details)) columns.push_back({figure.header, figure.scale + figure.meaning, figure.align});
   return columns;
 }
 
@@ -57,7 +61,7 @@ template <class Row>
 std::vector<std::string> cells_of(std::span<const Figure<Row>> figures, const Row& row, bool has_details) {
   std::vector<std::string> cells;
   for (const auto& figure : figures) {
-    if (figure.shown == Shown::never || (figure.shown == Shown::in_detail && !has_details)) continue;
+    if (!is_shown(figure, has_details)) continue;
     const auto value = figure.value(row);
     cells.push_back(std::holds_alternative<std::monostate>(value) ? "" : figure.text(value));
   }

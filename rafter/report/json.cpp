@@ -42,8 +42,7 @@ template <class Row> Json legend_json(std::span<const Figure<Row>> figures) {
 Json operator_json(const OperatorReport& report) {
   Json result = row_json(operator_figures(), report);
   result["plans"] = Json::array();
-  for (const auto& [kernel, plan] : report.plans)
-    result["plans"].push_back({{"kernel", kernel}, {"plan", schedule::to_string(plan)}});
+  for (const auto& [kernel, plan] : report.plans) result["plans"].push_back({{"kernel", kernel}, {"plan", plan}});
   return result;
 }
 

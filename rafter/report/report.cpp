@@ -8,6 +8,7 @@
 #include <rafter/base/text.hpp>
 #include <rafter/report/figures.hpp>
 #include <rafter/report/plan_list.hpp>
+#include <rafter/schedule/plan.hpp>
 
 namespace rafter::report {
 
@@ -142,7 +143,8 @@ std::string costs_text(const SolveReport& report, Detail detail) {
 std::string plan_letters(const OperatorReport& report, PlanList& plans) {
   std::vector<std::string> labels;
   for (const auto& [kernel, plan] : report.plans)
-    if (const auto label = plans.label(plan, kernel); std::ranges::find(labels, label) == labels.end())
+    if (const auto label = plans.label(schedule::parse_plan(plan), kernel);
+        std::ranges::find(labels, label) == labels.end())
       labels.push_back(label);
   return base::join(labels, " ");
 }
@@ -187,7 +189,7 @@ template <class Entry, class Count> std::string range_text(const std::vector<Ent
 std::string newton_line(const std::vector<NewtonStepReport>& steps) {
   std::vector<int> lengths; // Newton steps of each load step
   int linear_iterations = 0;
-  std::size_t begin = 0; // of the last load step
+  std::size_t begin = 0; // where the last load step begins
   for (std::size_t k = 0; k < steps.size(); ++k) {
     if (k == 0 || steps[k - 1].is_last) {
       lengths.push_back(0);

@@ -9,7 +9,6 @@
 
 #include <rafter/device/device.hpp>
 #include <rafter/report/table.hpp>
-#include <rafter/schedule/plan.hpp>
 
 /// What a solve tells its user: one structure, which `--json` writes as an object and the command as text.
 namespace rafter::report {
@@ -17,7 +16,7 @@ namespace rafter::report {
 /// A kernel of an operator, one per shape of cell, kind of map and facets, and what was decided about it.
 struct KernelPlan {
   std::string kernel; ///< "cell hexahedron cartesian"
-  schedule::Plan plan;
+  std::string plan;   ///< its text (schedule::to_string)
 };
 
 /// How fast one operator ran, against the time-based roofline.

@@ -85,7 +85,7 @@ double estimate_norm(const op::LinearOperator& A, const VectorOps& ops, const Ve
 
 bool RoundingLevel::holds(const Vector& r, double r_norm, const Vector& x, const Vector& b) {
   if (operator_norm_ == 0) operator_norm_ = estimate_norm(A_, ops_, r);
-  constexpr double num_roundings = 16, most = 0.1;
+  constexpr double most = 0.1;
   least_ = std::numeric_limits<double>::epsilon() * operator_norm_ * ops_.norm(x);
   const double level = num_roundings * least_;
   return r_norm <= level && r_norm <= most * free_norm(A_, ops_, b);

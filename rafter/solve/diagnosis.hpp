@@ -36,6 +36,7 @@ std::optional<Result> prepare(const op::LinearOperator& A, const Vector& b, Vect
 /// small beside it, which run_method() finds out.
 class RoundingLevel {
 public:
+  static constexpr double num_roundings = 16; ///< residuals may be so many times eps |A| |x|
   RoundingLevel(const op::LinearOperator& A, const VectorOps& ops) : A_(A), ops_(ops) {}
   /// `r` is b - A x, or a preconditioned residual, which serves as well; r_norm is the 2-norm of b - A x. The first
   /// call estimates |A| by some steps of the power method from r.

@@ -296,12 +296,10 @@ double rounding_of_product(const LinearOperator& A, const Vector& b, const Vecto
   return rounding.least();
 }
 
-constexpr double num_roundings = 16; ///< as in RoundingLevel
-
 /// Says whether rounding errors of A x, 16 eps |A| |x|, are large enough beside b to hide that A is singular.
 bool is_swamped(const LinearOperator& A, const Vector& b, const Vector& x) {
   constexpr double most = 1e-2;
-  return !(num_roundings * rounding_of_product(A, b, x) <= most * free_norm(A, VectorOps(A), b));
+  return !(RoundingLevel::num_roundings * rounding_of_product(A, b, x) <= most * free_norm(A, VectorOps(A), b));
 }
 
 /// A solution without forces, such as a constant one, has loads and reactions of rounding errors alone. Beside these
@@ -313,7 +311,7 @@ void take_product_norm(const LinearOperator& A, const Vector& b, const Vector& x
                         *result.relative_error <= told_error;
   if (!is_exact || !reference) return;
   const double forces = reference(x), rounding = rounding_of_product(A, b, x);
-  if (!(forces <= num_roundings * rounding)) return;
+  if (!(forces <= RoundingLevel::num_roundings * rounding)) return;
   result.product_norm = rounding / std::numeric_limits<double>::epsilon();
   const double ratio = forces / *result.product_norm;
   result.relative_residual *= ratio;

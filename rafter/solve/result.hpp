@@ -112,8 +112,8 @@ struct Result {
   std::optional<double> relative_error;
   /// Says whether the solve converged at the level of rounding errors, above its tolerance.
   bool is_at_rounding = false;
-  /// The norm |A| |x| that residuals are relative to where loads and reactions are no more than its rounding errors, as
-  /// of a constant solution; absent: there are forces.
+  /// The norm |A| |x| that residuals are relative to where loads and reactions are no more than its rounding errors (a
+  /// constant solution has no others); absent: there are forces.
   std::optional<double> product_norm;
   /// Norms of b - A x before the first and after the last iteration, as far as the method has computed them.
   std::optional<Norms> first_norms, last_norms;

@@ -41,7 +41,7 @@ struct ListDofs {
   int cells_per_batch = 8;
   std::vector<std::int32_t> cells; ///< numbers in the group, shape (batch, lane)
   ElementLayout layout;
-  /// As in BlockDofs, shape (batch, run, lane).
+  /// They mean what those of BlockDofs mean; shape (batch, run, lane).
   base::AlignedVector<std::int32_t> run_starts, run_permutations;
   /// First entry of a cell's interior dofs, and the distance from one to the next; shape (batch, lane), empty without.
   base::AlignedVector<std::int32_t> interior_starts, interior_strides;

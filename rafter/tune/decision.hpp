@@ -28,7 +28,7 @@ std::string_view name(Origin origin);
 struct Decision {
   schedule::Plan plan;
   Origin origin = Origin::given;
-  double seconds = 0;                ///< of a run: measured, else predicted; 0: not known
+  double seconds = 0;                ///< time of a run: measured, else predicted; 0: it is not known
   std::string key;                   ///< of the kernel in the store; "": none was needed
   std::vector<Candidate> candidates; ///< what was weighed, best first: measured ones by time, then predicted ones
 };

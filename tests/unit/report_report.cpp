@@ -9,6 +9,7 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/report/report.hpp>
+#include <rafter/schedule/plan.hpp>
 
 using namespace rafter;
 using report::Detail;
@@ -28,8 +29,8 @@ SolveReport example() {
   result.functionals = {{"energy", 0.125}};
   result.seconds = {{"mesh", 0.1}, {"spaces", 0.2}, {"kernels", 0.3}, {"setup", 0.4}, {"solve", 1}, {"output", 0}};
   result.operators = {{.name = "apply",
-                       .plans = {{"cell hexahedron cartesian", schedule::parse_plan("vector_width=4")},
-                                 {"cell prism affine", schedule::parse_plan("contraction=dense")}},
+                       .plans = {{"cell hexahedron cartesian", to_string(schedule::parse_plan("vector_width=4"))},
+                                 {"cell prism affine", to_string(schedule::parse_plan("contraction=dense"))}},
                        .dofs_per_second = 1e6,
                        .gflops = 4,
                        .gbytes_per_second = 1,
