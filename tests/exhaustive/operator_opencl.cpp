@@ -5,6 +5,7 @@
 
 #include <tests/support/opencl.hpp>
 #include <tests/support/operator_problems.hpp>
+#include <tests/support/shared_device.hpp>
 
 namespace rafter::test {
 namespace {
@@ -16,11 +17,11 @@ protected:
   }
   /// Compares y = A x of the form on both devices.
   static void expect_same_action(const form::Form& form, const std::string& plan) {
-    static const std::shared_ptr<device::Device> host = device::make_device("host", 1),
-                                                 opencl = std::make_shared<device::OpenClDevice>();
+    static const std::shared_ptr<device::Device> host = device::make_device("host", 1);
+    static SharedDevice opencl([] { return std::make_shared<device::OpenClDevice>(); });
     std::vector<std::vector<double>> found;
-    for (const auto& device : {host, opencl}) {
-      const op::Operator A(form, planned({.shared_device = device, .plan = device == opencl ? plan : ""}));
+    for (const auto& device : {host, opencl.get()}) {
+      const op::Operator A(form, planned({.shared_device = device, .plan = device == host ? "" : plan}));
       found.push_back(values_of(applied(A, random_vector(A, 3))));
     }
     EXPECT_GT(largest(found[0]), 0);

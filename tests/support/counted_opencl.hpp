@@ -6,6 +6,8 @@
 #include <rafter/device/opencl/opencl_device.hpp>
 #include <rafter/device/opencl/opencl_library.hpp>
 
+#include <tests/support/shared_device.hpp>
+
 namespace rafter::test {
 
 /// Calls of a driver that wait for what a device has to do before, and the largest of its reads.
@@ -20,9 +22,9 @@ struct DriverWaits {
 class CountedOpenCl {
 public:
   static const std::shared_ptr<device::Device>& device() {
-    static const std::shared_ptr<device::Device> device =
-        std::make_shared<device::OpenClDevice>(device::OpenClOptions{.library = counting_library()});
-    return device;
+    static SharedDevice device(
+        [] { return std::make_shared<device::OpenClDevice>(device::OpenClOptions{.library = counting_library()}); });
+    return device.get();
   }
   /// The waits while a function runs.
   template <class Function> static DriverWaits waits_of(const Function& function) {

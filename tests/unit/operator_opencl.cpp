@@ -12,6 +12,7 @@
 
 #include "../support/opencl.hpp"
 #include "../support/operator_problems.hpp"
+#include "../support/shared_device.hpp"
 #include "../support/transfer_problems.hpp"
 
 namespace rafter::test {
@@ -22,8 +23,8 @@ using Values = std::vector<double>;
 
 /// The device of all tests, so that they share compiled programs.
 const Device& opencl() {
-  static const Device device = std::make_shared<device::OpenClDevice>();
-  return device;
+  static SharedDevice device([] { return std::make_shared<device::OpenClDevice>(); });
+  return device.get();
 }
 const Device& host() {
   static const Device device = device::make_device("host", 1);

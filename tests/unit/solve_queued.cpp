@@ -7,6 +7,7 @@
 
 #include <rafter/solve/solver.hpp>
 #include <tests/support/opencl.hpp>
+#include <tests/support/shared_device.hpp>
 #include <tests/support/solve_matrices.hpp>
 
 using namespace rafter;
@@ -63,14 +64,11 @@ private:
   op::IntegerArray here_, left_, right_;
 };
 
-/// The devices are made once: a driver builds the programs of each anew.
-const std::vector<std::shared_ptr<device::Device>>& devices() {
-  static const auto all = [] {
-    std::vector<std::shared_ptr<device::Device>> result{device::make_device("checked")};
-    if (has_opencl()) result.push_back(device::make_device("opencl"));
-    return result;
-  }();
-  return all;
+std::vector<std::shared_ptr<device::Device>> devices() {
+  static SharedDevice opencl([] { return device::make_device("opencl"); });
+  std::vector<std::shared_ptr<device::Device>> result{device::make_device("checked")};
+  if (has_opencl()) result.push_back(opencl.get());
+  return result;
 }
 
 struct Solved {

@@ -32,7 +32,9 @@ struct OpenClOptions {
 /// An OpenCL device with doubles and atomic operations on 64 bits. Programs are OpenCL C 1.2, as emit writes it: the
 /// entry point NAME is the kernel `entry_NAME`, which takes for each buffer its memory and the number of bytes to skip
 /// (long), then the range of batches (two longs). Tasks run one after the other. What the driver compiled is kept in
-/// the user's cache folder, under a key of source, device and driver. Failures of the driver are EnvironmentErrors.
+/// the user's cache folder, under a key of source, device and driver. Failures of the driver are EnvironmentErrors. The
+/// device ends, with what was put into its queue, when it and all that it made are gone; that must be before the
+/// process destroys static objects, since the driver's threads use some of its compiler's.
 class OpenClDevice final : public Device {
 public:
   /// Throws EnvironmentError where there is no such device, or it lacks what kernels need.
