@@ -34,7 +34,9 @@ const char* __lsan_default_options() {
   return "suppressions='" RAFTER_SOURCE_DIR "/tests/support/leaks.txt':print_suppressions=0";
 }
 
-const char* __tsan_default_options() { return "halt_on_error=1:intercept_tls_get_addr=0"; }
+/// A program with threads ends at once: the thread sanitizer else sleeps a second before, for races that are still to
+/// come, in each of the hundreds of programs that tests are.
+const char* __tsan_default_options() { return "halt_on_error=1:intercept_tls_get_addr=0:atexit_sleep_ms=20"; }
 
 const char* __ubsan_default_options() { return "print_stacktrace=1"; }
 }

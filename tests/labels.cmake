@@ -10,8 +10,12 @@
 #   threads      runs under the thread sanitizer, unless it is interpreted or exhaustive
 #   unsanitized  takes minutes under the address sanitizer, where other instances find the same faults
 
-# All tests, whatever they are written in, share one cache of kernels in the folder of the build. The user's own would hide
-# what they cost, and is not theirs to fill.
+# All tests, whatever they are written in, share one cache of kernels in the folder of the build, or the one that
+# RAFTER_TEST_CACHE names: texts of kernels do not depend on how Rafter is compiled, and what the tests of one build have
+# compiled serves those of another. The user's own cache would hide what tests cost, and is not theirs to fill.
+if(NOT "$ENV{RAFTER_TEST_CACHE}" STREQUAL "")
+  set(RAFTER_TEST_CACHE "$ENV{RAFTER_TEST_CACHE}")
+endif()
 set(ENV{XDG_CACHE_HOME} "${RAFTER_TEST_CACHE}")
 file(MAKE_DIRECTORY "${RAFTER_TEST_CACHE}")
 # Kernels of tests run on a few cells: they are compiled in half the time.

@@ -118,7 +118,8 @@ std::string RealWriter::operation(const schedule::Node& node, int needed) {
   const std::string sign = infix(node.op);
   if (sign.empty()) return call(node);
   const int own = strength(node.op); // reals do not associate, so the order of the tree is kept
-  return enclosed(text(operands[0], own) + sign + text(operands[1], own + 1), own, needed);
+  const std::string left = text(operands[0], own); // numbers its literals first, whatever the compiler
+  return enclosed(left + sign + text(operands[1], own + 1), own, needed);
 }
 
 std::string RealWriter::call(const schedule::Node& node) {

@@ -17,7 +17,7 @@ static inline vec gather(const double* p, ivec i) { return (vec)__builtin_ia32_g
 static inline vec gather(const double* p, ivec i) { vec r; for (int l = 0; l < LANES; ++l) r[l] = p[i[l]]; return r; }
 #endif
 static const int run_entries3[4] = {0, 1, 2, 3};
-static const double K[2] = {0.21132486540518708, 0.7886751345948129};
+static const double K[2] = {0.7886751345948129, 0.21132486540518708};
 void kernel(void* const* arguments, long begin, long end)
 {
   vec u0_values[4];
@@ -55,14 +55,14 @@ void kernel(void* const* arguments, long begin, long end)
    for (long k12 = 0; k12 < 2; ++k12) {
     const vec u13 = u0_values[c11*4+k12*2],
     u14 = u0_values[c11*4+k12*2+1];
-    u0_values[c11*4+k12*2] = K[1]*u13 + K[0]*u14;
-    u0_values[c11*4+k12*2+1] = K[0]*u13 + K[1]*u14;
+    u0_values[c11*4+k12*2] = K[0]*u13 + K[1]*u14;
+    u0_values[c11*4+k12*2+1] = K[1]*u13 + K[0]*u14;
    }
    for (long i15 = 0; i15 < 2; ++i15) {
     const vec u16 = u0_values[c11*4+i15],
     u17 = u0_values[c11*4+i15+2],
-    v18 = K[1]*u16 + K[0]*u17,
-    v19 = K[0]*u16 + K[1]*u17;
+    v18 = K[0]*u16 + K[1]*u17,
+    v19 = K[1]*u16 + K[0]*u17;
     u0_values[c11*4+i15] = v18;
     u0_values[c11*4+i15+2] = v19;
    }
@@ -84,16 +84,16 @@ void kernel(void* const* arguments, long begin, long end)
    for (long i24 = 0; i24 < 2; ++i24) {
     const vec u25 = u0_values[c23*4+i24],
     u26 = u0_values[c23*4+i24+2];
-    u0_values[c23*4+i24] = K[1]*u25 + K[0]*u26;
-    u0_values[c23*4+i24+2] = K[0]*u25 + K[1]*u26;
+    u0_values[c23*4+i24] = K[0]*u25 + K[1]*u26;
+    u0_values[c23*4+i24+2] = K[1]*u25 + K[0]*u26;
    }
   }
   for (long c27 = 0; c27 < 1; ++c27) {
    for (long k28 = 0; k28 < 2; ++k28) {
     const vec u29 = u0_values[c27*4+k28*2],
     u30 = u0_values[c27*4+k28*2+1];
-    u0_values[c27*4+k28*2] = K[1]*u29 + K[0]*u30;
-    u0_values[c27*4+k28*2+1] = K[0]*u29 + K[1]*u30;
+    u0_values[c27*4+k28*2] = K[0]*u29 + K[1]*u30;
+    u0_values[c27*4+k28*2+1] = K[1]*u29 + K[0]*u30;
    }
   }
   if ((long)mode_0[0]==0) {
