@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
@@ -12,6 +13,7 @@
 #include <set>
 #include <sys/stat.h>
 #include <system_error>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -45,6 +47,17 @@ template <class Make> std::string make_new(const std::string& prefix, const Make
       return path;
     }
     if (errno != EEXIST) throw std::system_error(errno, std::generic_category(), path);
+  }
+}
+
+/// Whoever still writes into a folder, a thread that no signal stops or a compiler that was killed, ends soon.
+void remove_from_under_writers(const std::string& path) {
+  constexpr int most_tries = 200;
+  std::error_code error;
+  for (int i = 0; i < most_tries; ++i) {
+    std::filesystem::remove_all(path, error);
+    if (error != std::errc::directory_not_empty && error != std::errc::no_such_file_or_directory) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
 
@@ -89,9 +102,8 @@ std::string temporary_folder() {
 void remove_temporaries() {
   auto& [mutex, entries] = registry();
   mutex.lock(); // never unlocked, so that no new temporary appears before the end
-  std::error_code ignored;
   for (const auto& [owner, path] : entries)
-    if (owner == ::getpid()) std::filesystem::remove_all(path, ignored);
+    if (owner == ::getpid()) remove_from_under_writers(path);
 }
 
 } // namespace rafter::base

@@ -242,7 +242,8 @@ std::vector<Measurement> Store::find(const std::string& key) const {
   bool has_foreign_rows = false;
   const bool is_read = try_reading([&](Database& database) {
     Database::Statement query(
-        database, "SELECT plan, seconds, predicted, hash FROM measurement WHERE kernel = ? ORDER BY seconds, plan");
+        database,
+        "SELECT plan, seconds, predicted, hash FROM measurement WHERE kernel = ? ORDER BY seconds, predicted, plan");
     query.bind(1, key);
     while (query.step()) {
       const Measurement row{query.text(0), query.number(1), query.number(2)};

@@ -40,7 +40,7 @@ public:
   /// batches share data, machine and number of threads, and the versions of compilers and of Rafter.
   std::string key(const PlanningProblem& problem, const machine::Machine& machine) const;
 
-  /// Measurements of a kernel, fastest first; empty if there are none.
+  /// Measurements of a kernel, fastest first, and equal times as search() orders them; empty if there are none.
   std::vector<Measurement> find(const std::string& key) const;
   /// Replaces the measurements of a kernel. Returns false when they could not be kept.
   bool remember(const std::string& key, const std::vector<Measurement>& measurements);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -220,6 +222,25 @@ TEST_F(Outputs, TemporariesGoWithTheProcessThatEndsAtOnce) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   ASSERT_EQ(num_entries(), 1U);
   EXPECT_TRUE(fs::directory_iterator(folder_.path())->path().filename().string().starts_with("kept-"));
+}
+
+TEST_F(Outputs, TemporariesGoWhileThreadsStillWriteIntoThem) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto mine = base::Temporary::folder(path("folder-"));
+    std::atomic<int> num_written = 0;
+    std::thread writer([&] {
+      const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+      while (std::chrono::steady_clock::now() < end)
+        std::ofstream(mine.path() + "/" + std::to_string(num_written++ % 100)) << "x";
+    });
+    while (num_written < 100) std::this_thread::yield();
+    base::remove_temporaries();
+    std::_Exit(0);
+  }
+  int status = 1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(num_entries(), 0U);
 }
 
 } // namespace

@@ -12,6 +12,7 @@
 
 #include <rafter/tune/cost_model.hpp>
 #include <rafter/tune/planning_problem.hpp>
+#include <rafter/tune/search.hpp>
 #include <rafter/tune/store.hpp>
 
 #include <tests/support/device_folders.hpp>
@@ -65,6 +66,22 @@ TEST_F(StoreTest, RemembersMeasurementsFastestFirst) {
   EXPECT_TRUE(Store(file()).find("another kernel").empty());
   EXPECT_EQ(Store(file()).num_kernels(), 1);
   EXPECT_TRUE(warnings.texts.empty());
+}
+
+TEST_F(StoreTest, EqualTimesAreInTheOrderOfSearches) {
+  const std::vector<Measurement> in_order{
+      {"factors=store", 1e-3, 1e-3}, {"factors=recompute", 1e-3, 2e-3}, {"factors=store-merged", 1e-3, 2e-3}};
+  Store store(file());
+  EXPECT_TRUE(store.remember("kernel", {in_order[2], in_order[0], in_order[1]}));
+  EXPECT_EQ(store.find("kernel"), in_order);
+  std::vector<Candidate> candidates;
+  for (const auto& m : {in_order[2], in_order[1], in_order[0]})
+    candidates.push_back({.plan = schedule::parse_plan(m.plan), .predicted_seconds = m.predicted});
+  const auto found =
+      search(std::move(candidates), [](auto plans, int) { return std::vector<double>(plans.size(), 1e-3); },
+             {.is_exhaustive = true});
+  for (std::size_t i = 0; i < in_order.size(); ++i)
+    EXPECT_EQ(found[i].plan, schedule::parse_plan(in_order[i].plan)) << i;
 }
 
 TEST_F(StoreTest, NewMeasurementsReplaceOldOnes) {
