@@ -79,8 +79,11 @@ label_tests(interpreted "shapes/Transfers[.]DoSoWithEveryPlan" property/operator
 label_tests(interpreted "SolvesOfRanks[.]" property/solve)
 label_tests(interpreted "VectorLoops[.].*OnTheInterpreter" unit/solve)
 label_tests(interpreted "CellPerItemSums[.]InTwoPasses" unit/operator)
-label_tests(interpreted "every_shape/CellPerItem[.][A-Za-z_]*/(tetrahedron|hexahedron)" unit/operator)
+label_tests(interpreted "every_shape/CellPerItem[.]([A-Za-z_]*/(tetrahedron|hexahedron)|EqualsTheHostFor[A-Za-z_]*/mixed)" unit/operator)
 label_tests(unsanitized "every_shape/(CellPerItem|OpenClOnShape|Programs)[.][A-Za-z_]*/(tetrahedron|hexahedron)" unit/operator unit/schedule)
+label_tests(unsanitized "every_shape/CellPerItem[.]EqualsTheHostFor[A-Za-z_]*/mixed" unit/operator)
+label_tests(unsanitized "every_shape/TensorProgram[.]agrees_with_the_form_for_every_contraction_map_and_recipe/hexahedron" unit/kernel)
+label_tests(unsanitized "shapes/VtkHdfReader[.]GivesTheSameVectorOnTheSameMesh/tetrahedron_5" unit/io)
 # Programs of all kernels of the mixed mesh are thousands of lines of text, which do what those of quadrilaterals do.
 label_tests(unsanitized "every_shape/Programs[.][A-Za-z_]*/mixed" unit/schedule)
 # Hundreds of searches, among made figures and recorded ones, do in each what one does.

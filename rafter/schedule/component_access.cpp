@@ -117,7 +117,8 @@ void scatter_component(Context& context, int field, const Placement& placement, 
     return InteriorNumbers::in_full_batches(context, std::move(full), std::move(partial));
   };
   const NodePtr is_overwriting = ieq(iload(context.global(role::mode, 0, Type::integer), integer(0)), integer(0));
-  to.push_back(branch(is_overwriting, block({moved(true)}), block({moved(false)})));
+  NodePtr storing = moved(true), adding = moved(false); // one after the other, since they name variables
+  to.push_back(branch(is_overwriting, block({std::move(storing)}), block({std::move(adding)})));
 }
 
 } // namespace rafter::schedule
