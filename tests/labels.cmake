@@ -55,6 +55,8 @@ endfunction()
 set(modules_with_kernels convergence/solve property/emit property/operator property/schedule property/solve unit/operator
                          unit/schedule unit/solve)
 label_tests(exhaustive "[^/]+/[^/]+/(triangle|prism|pyramid)(_[a-z0-9_]*)?$" ${modules_with_kernels})
+# A driver compiles long: intervals, quadrilaterals and the mixed mesh, which has tetrahedra and hexahedra, too.
+label_tests(exhaustive "every_shape/(OpenClOnShape[.].*|CellPerItem[.]EqualsTheHostWhenOpenClRunsIt)/(tetrahedron|hexahedron)$" unit/operator)
 # Every target compiles with another compiler or for another processor and runs a third of the cases of the first one.
 label_tests(exhaustive "one_text/Targets[.].*/([a-z0-9]+_(triangle|prism|pyramid)|(sve|sse2|avx2|avx512)_(interval|quadrilateral))$" property/emit)
 # Other materials are on triangles alone.
@@ -73,7 +75,7 @@ label_tests(threads "" unit/comm unit/device unit/operator unit/solve)
 label_tests(threads "[A-Za-z]+[.]|.*/mixed|tensor_shapes/.*/hexahedron" property/operator property/solve)
 label_tests(interpreted "([a-z_]+/)?(Specifications|PointsInLanes|SeparableKernels|Groups[A-Za-z]*|HighDegrees|PointsInNodes|[A-Za-z]*CellVectors|LocalTraffic[A-Za-z]*|Ranks|RanksOfOneToEight)[.]"
             property/operator)
-label_tests(interpreted "([a-z_]+/)?(Assembled[.](EqualsTheKernels|HoldsWhole)|AssembledMatrix[.]HoldsNo|SystemsCompiled[.].*LooksForFaults|Plans[.](EveryRecipe|ARecipe)|Patches[.](GiveWhat|Diagonals)|Floats[.]ThatAre(Stored|Computed)|Indices[.]OfBatches)"
+label_tests(interpreted "([a-z_]+/)?(Assembled[.](EqualsTheKernels|HoldsWhole)|AssembledMatrix[.]HoldsNo|SystemsCompiled[.].*LooksForFaults|Plans[.](EveryRecipe|ARecipe)|Patches[.](GiveWhat|Diagonals|OfSeveral)|PeriodicOperator[.]ActsAs|Systems[.]StoredLaws|Floats[.]ThatAre(Stored|Computed)|Indices[.]OfBatches)"
             property/operator)
 label_tests(interpreted "shapes/Transfers[.]DoSoWithEveryPlan" property/operator)
 label_tests(interpreted "SolvesOfRanks[.]" property/solve)

@@ -117,7 +117,7 @@ std::string RealWriter::operation(const schedule::Node& node, int needed) {
   if (node.op == ScalarOp::neg) return fmt::format("(-{})", text(operands[0], 3));
   const std::string sign = infix(node.op);
   if (sign.empty()) return call(node);
-  const int own = strength(node.op); // reals do not associate, so the order of the tree is kept
+  const int own = strength(node.op);               // reals do not associate, so the order of the tree is kept
   const std::string left = text(operands[0], own); // numbers its literals first, whatever the compiler
   return enclosed(left + sign + text(operands[1], own + 1), own, needed);
 }
