@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Set-up and everyday commands of Rafter: installs what is missing, builds, and runs. See ./rafter.sh help.
 set -euo pipefail
+export LC_ALL=C.UTF-8 # messages of other programs are read
 
 root=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 build=$root/build
@@ -240,8 +241,12 @@ demo() {
 
 # Of the machine of reference: what the tests took here the last time, which ctest keeps, or elsewhere where only some have run.
 seconds_of_tests() {
+  if ! [ -f "$build/Testing/Temporary/CTestCostData.txt" ]; then
+    echo "$tests_seconds"
+    return
+  fi
   awk -v first="$tests_seconds" -v slow="$slow" '/^---/ { exit } $2 > 0 { sum += $3 / slow } END { print int((sum > 0.3 * first) ? sum : first) }' \
-    "$build/Testing/Temporary/CTestCostData.txt" 2>/dev/null || echo "$tests_seconds"
+    "$build/Testing/Temporary/CTestCostData.txt"
 }
 
 run_tests() {

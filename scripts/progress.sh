@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2034,SC2154 # variables of one of the two are used in the other
-# Forecasts, progress and stop-watch of rafter.sh, which reads this file. It needs `jobs`, the number of parallel jobs.
+# Forecasts, progress and stop-watch of rafter.sh and of scripts/clean_root_test.sh, which read this file.
 
 # Seconds that a core of the machine where `reference_loop` was measured (Intel Xeon, Sapphire Rapids, both threads of a core busy) takes. A
 # file of Rafter costs the headers of other libraries once in each compilation, and its own lines: with GCC 12 twelve files took 9 to 34 s
@@ -13,8 +13,8 @@ megabytes_per_second=8
 tests_seconds=2600 # of all that are not exhaustive, kernels cold
 
 # How much slower than the reference a core here is, as far as a loop of bash tells: the best of three. Measured when it is first needed,
-# which must not be in a subshell.
-slow=''
+# which must not be in a subshell, unless RAFTER_SLOWNESS says it.
+slow=${RAFTER_SLOWNESS:-}
 measure_slowness() {
   [ -z "$slow" ] || return 0
   local TIMEFORMAT=%U i times=''

@@ -57,7 +57,9 @@ void print_report(const Solution& solution, const io::Problem& problem, report::
 
 /// "not converged after 7 iterations: ..."
 std::string failure_text(const report::SolveReport& report) {
-  return fmt::format("{} after {} iterations: {}", report.status, report.iterations, report.message);
+  return fmt::format("{} after {} {}{}{}", report.status, report.iterations,
+                     report.newton.empty() ? "iterations" : "Newton steps", report.message.empty() ? "" : ": ",
+                     report.message);
 }
 
 } // namespace

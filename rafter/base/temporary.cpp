@@ -56,7 +56,9 @@ void remove_from_under_writers(const std::string& path) {
   std::error_code error;
   for (int i = 0; i < most_tries; ++i) {
     std::filesystem::remove_all(path, error);
-    if (error != std::errc::directory_not_empty && error != std::errc::no_such_file_or_directory) return;
+    const bool was_written_to = error == std::errc::directory_not_empty || error == std::errc::file_exists ||
+                                error == std::errc::no_such_file_or_directory;
+    if (!was_written_to) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }

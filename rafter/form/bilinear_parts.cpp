@@ -161,7 +161,8 @@ void make_symmetric(LoweredForm& form, LoweredIntegral& integral) {
   for (auto& [slots, coefficients] : either_way) {
     std::ranges::sort(coefficients);
     const NodeId sum = coefficients.size() == 1 ? coefficients[0] : graph->add(coefficients[0], coefficients[1]);
-    const NodeId product = graph->mul(graph->mul(graph->constant(0.5), sum), graph->atom(slots.second));
+    const NodeId trial = graph->atom(slots.second);
+    const NodeId product = graph->mul(graph->mul(graph->constant(0.5), sum), trial);
     const auto [entry, is_new] = of_tests.try_emplace(slots.first, product);
     if (!is_new) entry->second = graph->add(entry->second, product);
   }

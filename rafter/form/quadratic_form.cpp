@@ -177,8 +177,10 @@ bool is_symmetric(ScalarGraph& graph, const std::vector<Term>& terms,
     return found == rows[k].end() ? graph.constant(0) : graph.mul(graph.constant(terms[k].weight), found->second);
   };
   for (std::size_t k = 0; k < rows.size(); ++k)
-    for (const auto& coefficient : rows[k])
-      if (entry(k, coefficient.first) != entry(coefficient.first, k)) return false;
+    for (const auto& coefficient : rows[k]) {
+      const NodeId upper = entry(k, coefficient.first);
+      if (upper != entry(coefficient.first, k)) return false;
+    }
   return true;
 }
 

@@ -63,6 +63,11 @@ public:
 
 private:
   static Terms whole(NodeId id) { return {{{id}, 1.0}}; }
+  /// Those of the first operand first: they may make nodes.
+  void make_terms(NodeId a, NodeId b) {
+    terms(a);
+    terms(b);
+  }
 
   Terms expanded(NodeId id) {
     const auto node = graph_[id];
@@ -73,15 +78,20 @@ private:
     case ScalarOp::neg:
       return added({}, terms(a), -1);
     case ScalarOp::mul:
+      make_terms(a, b);
       if (terms(a).size() * terms(b).size() > max_terms) return whole(id);
       if (most_factors(terms(a)) + most_factors(terms(b)) > max_factors) return whole(id);
       return multiplied(terms(a), terms(b));
     case ScalarOp::add:
-      return id < first_new_ ? whole(id) : added(terms(a), terms(b), 1);
+      if (id < first_new_) return whole(id);
+      make_terms(a, b);
+      return added(terms(a), terms(b), 1);
     case ScalarOp::sub: {
       if (id < first_new_) return whole(id);
       const NodeId opposite = graph_.sub(b, a); // the negative of an existing difference: its operands are exchanged
-      return opposite < first_new_ ? Terms{{{opposite}, -1.0}} : added(terms(a), terms(b), -1);
+      if (opposite < first_new_) return Terms{{{opposite}, -1.0}};
+      make_terms(a, b);
+      return added(terms(a), terms(b), -1);
     }
     default:
       return whole(id);
@@ -145,7 +155,9 @@ NodeId assembled(ScalarGraph& graph, const FactoredSum& value) {
     of_fields.assign(first, known.end());
     known.erase(first, known.end());
   }
-  const NodeId coefficient = graph.mul(value.sum, graph.mul(graph.constant(value.number), product(graph, known)));
+  // Nodes are made one after the other: their numbers order the factors of products.
+  const NodeId number = graph.constant(value.number);
+  const NodeId coefficient = graph.mul(value.sum, graph.mul(number, product(graph, known)));
   return graph.mul(coefficient, product(graph, of_fields));
 }
 
