@@ -14,6 +14,8 @@ import sys
 import tempfile
 import unittest
 
+from command_test import PATIENCE_SECONDS
+
 SOURCE = ""
 
 # What the machine has stands in files of the folder $MACHINE: `installed`, `objects` (out of date), `fails` (names of programs).
@@ -85,7 +87,7 @@ class ScriptTest(unittest.TestCase):
         (self.machine / "done").write_text("")
         environment = self.environment(**variables)
         result = subprocess.run(["bash", str(self.root / "rafter.sh"), *arguments], cwd=self.root, env=environment, stdin=subprocess.DEVNULL,
-                                capture_output=True, text=True, timeout=command_test.PATIENCE_SECONDS, check=False)
+                                capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
         self.assertEqual(result.returncode, code, result.stdout + result.stderr)
         self.done = (self.machine / "done").read_text()
         return result.stdout.splitlines(), result.stderr
@@ -141,7 +143,7 @@ class ScriptTest(unittest.TestCase):
         with os.fdopen(mine, "rb", buffering=0) as terminal:
             with os.fdopen(its, "wb") as output:
                 subprocess.run(["bash", str(self.root / "rafter.sh"), "build"], env=self.environment(), stdin=subprocess.DEVNULL, stdout=output,
-                               stderr=subprocess.STDOUT, timeout=command_test.PATIENCE_SECONDS, check=True)
+                               stderr=subprocess.STDOUT, timeout=PATIENCE_SECONDS, check=True)
                 shown = terminal.read(10000).decode()
         self.assertRegex(shown, r"\r\x1b\[K1 of 2 steps, \d+:\d\d.*x\.cpp\.o\r\x1b\[K2 of 2 steps, .*y\.cpp\.o\r\n$")
 
