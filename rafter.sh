@@ -149,11 +149,18 @@ configure() {
 work_of() {
   local tests=$1 object files=0 compilations=0 unities=()
   shift
-  if ! is_configured "$tests" || ! command -v ninja >/dev/null; then
+  if ! is_configured OFF || ! command -v ninja >/dev/null; then
     local folders=("$root"/{rafter,apps,bench})
     [ "$tests" = OFF ] || folders+=("$root/tests")
     files=$(find "${folders[@]}" -name '*.cpp' | wc -l)
     echo "$((files / 10 + 1)) $files"
+    return
+  fi
+  if ! is_configured "$tests"; then # what the demo built is there
+    local tests_files
+    tests_files=$(find "$root/tests" -name '*.cpp' | wc -l)
+    read -r compilations files < <(work_of OFF rafter_command)
+    echo "$((compilations + tests_files / 10 + 1)) $((files + tests_files))"
     return
   fi
   ninja -C "$build" build.ninja >/dev/null 2>&1 || true # it may be out of date itself

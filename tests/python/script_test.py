@@ -188,6 +188,11 @@ class ScriptTest(unittest.TestCase):
         self.assertEqual(self.run_script("test", "-R", "unit")[0][0], "rafter.sh: runs the tests that '-R unit' selects")
         self.assertRegex(self.run_script("test")[0][0], r"^rafter.sh: runs the tests; about \d+ minutes$")
 
+    def test_after_the_demo_only_tests_are_to_be_compiled(self):
+        (self.root / "tests/b.cpp").touch()
+        self.run_script("demo")
+        self.assertIn("compiles 2 files on 2 processors, runs the tests; about ", self.run_script("test")[0][0])
+
     def test_tests_that_ran_before_are_forecast_by_what_they_took(self):
         self.run_script("build")
         costs = self.root / "build/Testing/Temporary/CTestCostData.txt"
