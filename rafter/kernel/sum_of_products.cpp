@@ -63,7 +63,7 @@ public:
 
 private:
   static Terms whole(NodeId id) { return {{{id}, 1.0}}; }
-  /// Those of the first operand first: they may make nodes.
+  /// Finds the terms of both operands, those of the first one first, since that may make nodes.
   void make_terms(NodeId a, NodeId b) {
     terms(a);
     terms(b);

@@ -170,7 +170,7 @@ std::vector<Candidate> search(std::vector<Candidate> candidates, const Measure& 
   std::ranges::stable_sort(candidates, [&](const Candidate& a, const Candidate& b) {
     if (time(a) != time(b)) return time(a) < time(b);
     if (a.predicted_seconds != b.predicted_seconds) return a.predicted_seconds < b.predicted_seconds;
-    return schedule::to_string(a.plan) < schedule::to_string(b.plan); // as Store::find does
+    return schedule::to_string(a.plan) < schedule::to_string(b.plan); // Store::find() has this order, too.
   });
   if (candidates.empty() || !std::isfinite(time(candidates.front())))
     throw base::EnvironmentError(
