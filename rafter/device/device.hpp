@@ -5,9 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <rafter/device/launch.hpp>
@@ -184,6 +187,21 @@ public:
   virtual std::shared_ptr<const Program> find(const std::string& /*source*/, const CompileOptions& /*options*/) {
     return nullptr;
   }
+
+  /// Returns what `make` makes of a key, an address and a number, the first time that it is asked for; the device keeps
+  /// it as long as it exists. Kernels that many share are kept so, and end with the device. Any thread may ask.
+  template <class T>
+  std::shared_ptr<const T> keep(const void* address, int number,
+                                const std::function<std::shared_ptr<const T>()>& make) {
+    const std::lock_guard lock(kept_mutex_);
+    auto& kept = kept_[{address, number}];
+    if (kept == nullptr) kept = make();
+    return std::static_pointer_cast<const T>(kept);
+  }
+
+private:
+  std::mutex kept_mutex_;
+  std::map<std::pair<const void*, int>, std::shared_ptr<const void>> kept_;
 };
 
 /// The device of this name ("host", "checked", "opencl", "opencl:1"), as given to --device. With num_threads 0 the host

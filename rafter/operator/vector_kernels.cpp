@@ -3,9 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
-#include <mutex>
-#include <tuple>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
@@ -35,34 +32,13 @@ device::CompileOptions compile_options(const device::Device& device) {
   return result;
 }
 
-/// Kernels by device and set. What belongs to a device that is gone leaves when the next one asks.
-struct Known {
-  struct Entry {
-    std::weak_ptr<device::Device> device;
-    std::shared_ptr<const VectorKernels> kernels;
-  };
-  std::mutex mutex;
-  std::map<std::tuple<const device::Device*, const std::string_view*, schedule::Type>, Entry> entries;
-  /// Is never destroyed: drivers of devices may be gone at the end of the process.
-  static Known& instance() {
-    static auto* const known = new Known;
-    return *known;
-  }
-};
-
 } // namespace
 
 std::shared_ptr<const VectorKernels> VectorKernels::of(const std::shared_ptr<device::Device>& device, VectorLoops loops,
                                                        schedule::Type type) {
-  auto& known = Known::instance();
-  const std::lock_guard lock(known.mutex);
-  const std::tuple key{static_cast<const device::Device*>(device.get()), loops.data(), type};
-  if (const auto found = known.entries.find(key); found != known.entries.end() && !found->second.device.expired())
-    return found->second.kernels;
-  std::erase_if(known.entries, [](const auto& entry) { return entry.second.device.expired(); });
-  auto& entry = known.entries[key];
-  entry = {device, std::make_shared<const VectorKernels>(*device, loops, type)};
-  return entry.kernels;
+  return device->keep<VectorKernels>(loops.data(), static_cast<int>(type), [&] {
+    return std::make_shared<const VectorKernels>(*device, loops, type);
+  });
 }
 
 VectorKernels::VectorKernels(device::Device& device, VectorLoops loops, schedule::Type type) {

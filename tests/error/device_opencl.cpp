@@ -127,6 +127,7 @@ TEST_F(OpenClFailures, SourcesThatDoNotCompileAreKeptAndTheLogIsShown) {
 }
 
 TEST_F(OpenClFailures, DriversThatKeepTheirBinariesCompileInEveryRun) {
+  library_ = test::driver_without_a_name();
   library_.get_program_info = [](auto...) -> cl_int { return CL_INVALID_VALUE; };
   auto opencl = device();
   EXPECT_NE(opencl.compile(nothing)->kernel("nothing"), nullptr);

@@ -2,11 +2,13 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
 #include <rafter/base/error.hpp>
 #include <rafter/device/opencl/opencl_device.hpp>
+#include <rafter/device/opencl/opencl_library.hpp>
 
 namespace rafter::test {
 
@@ -26,6 +28,20 @@ inline bool has_opencl() {
     if (needs_opencl()) ADD_FAILURE() << "RAFTER_NEEDS_OPENCL is 1, but " << error.what();
     return false;
   }
+}
+
+/// The functions of the machine's driver, whose version does not tell that it is PoCL, so that it is asked for the code
+/// of programs as other drivers are.
+inline device::OpenClLibrary driver_without_a_name() {
+  auto result = *device::OpenClLibrary::instance();
+  result.get_device_info = [](cl_device_id id, cl_device_info what, std::size_t room, void* place,
+                              std::size_t* needed) -> cl_int {
+    const auto code = device::OpenClLibrary::instance()->get_device_info(id, what, room, place, needed);
+    if (what == CL_DEVICE_VERSION && place != nullptr)
+      std::replace(static_cast<char*>(place), static_cast<char*>(place) + room, 'o', '0');
+    return code;
+  };
+  return result;
 }
 
 } // namespace rafter::test

@@ -121,13 +121,13 @@ TEST_F(OpenCl, TasksRunTheGroupsOfTheirLaunch) {
   for (int i = 0; i < 12; ++i) EXPECT_EQ(values[static_cast<std::size_t>(i + 1)], 803 + 10000 * (i % 6));
 }
 
-/// Devices of drivers that count the sources which they are given.
+/// Devices of drivers that hand out the code of programs, and count the sources which they are given.
 class OpenClCache : public OpenCl {
 protected:
   static inline int num_compiled = 0;
 
   OpenClDevice device(const std::string& driver = "") {
-    auto library = *OpenClLibrary::instance();
+    auto library = test::driver_without_a_name();
     library.create_program = [](cl_context context, cl_uint count, const char** texts, const std::size_t* lengths,
                                 cl_int* code) {
       ++num_compiled;
@@ -157,7 +157,7 @@ protected:
 private:
   static cl_int with_other_driver(cl_device_id id, cl_device_info what, std::size_t room, void* place,
                                   std::size_t* needed) {
-    const auto code = OpenClLibrary::instance()->get_device_info(id, what, room, place, needed);
+    const auto code = test::driver_without_a_name().get_device_info(id, what, room, place, needed);
     if (what == CL_DRIVER_VERSION && place != nullptr && room > 0) static_cast<char*>(place)[0] = 'x';
     return code;
   }
@@ -216,6 +216,35 @@ TEST_F(OpenClCache, ProgramsOfOtherSourcesAreCompiledAnew) {
   EXPECT_EQ(next.find(numbers, {}), nullptr);
   EXPECT_EQ(result_of(next, *next.compile(numbers)), number_of_first);
   EXPECT_EQ(num_compiled, 1);
+}
+
+/// PoCL compiles all kernels of a program to hand out its code, and those that run once more.
+TEST_F(OpenClCache, PoclIsAskedForNoCodeAndItsProgramsAreKnownByTheirSource) {
+  auto library = *OpenClLibrary::instance();
+  library.get_program_info = [](auto...) -> cl_int {
+    ADD_FAILURE() << "PoCL is asked for what it compiled";
+    return CL_INVALID_VALUE;
+  };
+  const auto pocl = [&] {
+    return OpenClDevice(
+        {.directory = CacheDirectory(folder_.path()), .library = std::make_shared<const OpenClLibrary>(library)});
+  };
+  auto first = pocl();
+  if (first.capabilities().version.find("PoCL") == std::string::npos)
+    GTEST_SKIP() << "this machine's driver is another";
+  EXPECT_EQ(first.find(numbers, {}), nullptr);
+  EXPECT_EQ(result_of(first, *first.compile(numbers)), number_of_first);
+  auto second = pocl();
+  const auto found = second.find(numbers, {});
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(result_of(second, *found), number_of_first);
+  const auto file = first.file_of(numbers);
+  const std::string foreign = "no program";
+  std::ofstream(file, std::ios::binary | std::ios::trunc)
+      << foreign + entry_trailer({".clbin", file.stem().string()}, foreign);
+  auto third = pocl();
+  EXPECT_EQ(third.find(numbers, {}), nullptr);
+  EXPECT_EQ(result_of(third, *third.compile(numbers)), number_of_first);
 }
 
 TEST_F(OpenCl, ProgramsHaveNoOtherEntryPoints) {

@@ -112,6 +112,18 @@ TEST(VectorRunner, EmptyVectorsHaveZeroSums) {
   }
 }
 
+TEST(VectorRunner, KernelsAreSharedAndEndWithTheirDevice) {
+  for (auto all = devices(); auto& device : all) {
+    const auto kernels = VectorKernels::of(device, loops);
+    EXPECT_EQ(VectorKernels::of(device, loops), kernels) << device->name();
+    const std::weak_ptr<const device::Device> ended = device;
+    EXPECT_EQ(kernels.use_count(), 2) << device->name();
+    device.reset();
+    EXPECT_TRUE(ended.expired());
+    EXPECT_EQ(kernels.use_count(), 1) << "something else than the device keeps its kernels";
+  }
+}
+
 TEST(VectorRunner, RefusesOperandsThatDoNotFit) {
   const auto device = device::make_device("host", 1);
   const VectorRunner runner(device, loops), ranges(device, loops, std::vector<EntryRange>{{0, 4}});

@@ -15,7 +15,8 @@ namespace rafter::device {
 class OpenClDevice::Queue {
 public:
   Queue(std::shared_ptr<const OpenClLibrary> functions, const InstalledDevice& chosen)
-      : library(std::move(functions)), device(chosen.id), capabilities(chosen.capabilities) {
+      : library(std::move(functions)), device(chosen.id), capabilities(chosen.capabilities),
+        keeps_code(chosen.keeps_code) {
     cl_int code = CL_SUCCESS;
     context = library->create_context(nullptr, 1, &device, nullptr, nullptr, &code);
     check_opencl(code, "making a context");
@@ -35,6 +36,7 @@ public:
   std::shared_ptr<const OpenClLibrary> library;
   cl_device_id device;
   Capabilities capabilities;
+  bool keeps_code; ///< InstalledDevice::keeps_code
   cl_context context = nullptr;
   cl_command_queue queue = nullptr;
   CopyCounter copies; ///< of all buffers
@@ -147,6 +149,7 @@ public:
   Compiled(std::shared_ptr<Queue> queue, cl_program program) : queue_(std::move(queue)), program_(program) {}
   Compiled(const Compiled&) = delete;
   Compiled& operator=(const Compiled&) = delete;
+  static constexpr const char* build_options = "-cl-std=CL1.2";
   ~Compiled() override { queue_->library->release_program(program_); }
 
   /// Says whether the driver has made code of the program.
@@ -164,8 +167,10 @@ public:
     if (ask(size, result.data(), nullptr) != CL_SUCCESS) return "";
     return result.substr(0, result.find('\0'));
   }
-  /// The code that the driver made; "" where it keeps that to itself.
-  std::string binary() const {
+  /// What a cache file holds: the code that the driver made, or its source where the driver keeps the code in a cache
+  /// of its own; "" where it keeps the code to itself.
+  std::string entry(const std::string& source) const {
+    if (queue_->keeps_code) return source;
     const auto& library = *queue_->library;
     std::size_t size = 0;
     if (library.get_program_info(program_, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr) != CL_SUCCESS)
@@ -192,6 +197,13 @@ public:
     return std::make_shared<const Compiled>(queue, program);
   }
   /// The program in a cache file; null where the driver refuses it.
+  static std::shared_ptr<const Compiled> from_entry(const std::shared_ptr<Queue>& queue, const std::string& bytes) {
+    auto result = queue->keeps_code ? from_source(queue, bytes) : from_binary(queue, bytes);
+    return result != nullptr && result->build() ? result : nullptr;
+  }
+
+private:
+  /// Null where the bytes are no code of this driver.
   static std::shared_ptr<const Compiled> from_binary(const std::shared_ptr<Queue>& queue, const std::string& bytes) {
     cl_int state = CL_SUCCESS, code = CL_SUCCESS;
     const std::size_t size = bytes.size();
@@ -200,12 +212,9 @@ public:
         queue->library->create_program_from_binary(queue->context, 1, &queue->device, &size, &text, &state, &code);
     if (code != CL_SUCCESS) return nullptr;
     auto result = std::make_shared<const Compiled>(queue, program);
-    return state == CL_SUCCESS && result->build() ? result : nullptr;
+    return state == CL_SUCCESS ? result : nullptr;
   }
 
-  static constexpr const char* build_options = "-cl-std=CL1.2";
-
-private:
   std::shared_ptr<Queue> queue_;
   cl_program program_ = nullptr;
 };
@@ -227,7 +236,7 @@ OpenClDevice::OpenClDevice(OpenClOptions options)
       }()),
       binaries_(std::move(options.directory),
                 {.extension = ".clbin", .load = [queue = queue_](const auto&, const std::string& bytes) {
-                   return Compiled::from_binary(queue, bytes);
+                   return Compiled::from_entry(queue, bytes);
                  }}) {}
 
 Capabilities OpenClDevice::capabilities() const { return queue_->capabilities; }
@@ -256,7 +265,7 @@ std::shared_ptr<const Program> OpenClDevice::find(const std::string& source, con
 std::shared_ptr<const Program> OpenClDevice::compile(const std::string& source, const CompileOptions&) {
   return binaries_.program(key_of(source), [&](const auto&, const std::filesystem::path& kept) -> Binary {
     const auto program = Compiled::from_source(queue_, source);
-    if (program->build()) return {program->binary(), program};
+    if (program->build()) return {program->entry(source), program};
     const std::string file = kept.string() + ".cl";
     write_private(file, source);
     throw base::EnvironmentError("OpenCL: the device " + queue_->name() + " cannot compile a kernel with " +

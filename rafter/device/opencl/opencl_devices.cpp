@@ -50,6 +50,13 @@ public:
         std::bit_floor(std::clamp<cl_uint>(number<cl_uint>(CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE), 1, most)));
   }
 
+  /// PoCL generates code when a kernel is first run, for the size of its group, and keeps it. For the bytes of a
+  /// program it generates code of all its kernels, which runs do not use.
+  bool keeps_code() const {
+    const auto version = text(CL_DEVICE_VERSION);
+    return version.find("PoCL") != std::string::npos || version.find("pocl") != std::string::npos;
+  }
+
 private:
   const OpenClLibrary& library_;
   cl_device_id device_;
@@ -122,8 +129,8 @@ std::vector<InstalledDevice> installed_devices(const OpenClLibrary& library) {
                  "looking for devices");
     for (auto* const device : devices) {
       const Query query(library, device);
-      result.push_back(
-          {device, query.number<cl_device_type>(CL_DEVICE_TYPE), capabilities_of(query), objection_to(query)});
+      result.push_back({device, query.number<cl_device_type>(CL_DEVICE_TYPE), capabilities_of(query),
+                        objection_to(query), query.keeps_code()});
     }
   }
   return result;
