@@ -29,7 +29,10 @@ command -v debootstrap >/dev/null || { echo "clean_root_test.sh: debootstrap is 
 
 cleanup() {
   rm -f "$target.output"
-  if mountpoint -q "$target/proc"; then umount "$target/proc"; fi
+  local name
+  for name in proc sys; do
+    if mountpoint -q "$target/$name"; then umount "$target/$name"; fi
+  done
   [ "$keep" = yes ] || rm -rf --one-file-system "$target"
 }
 trap cleanup EXIT
@@ -93,6 +96,8 @@ configure_root() {
   apt-config dump 2>/dev/null | grep -E '^Acquire::(http|https|ForceIPv4|Retries|Check-)' >"$target/etc/apt/apt.conf.d/90host" || true
   # /dev is the small static one of debootstrap: nothing of the host is within reach of the removal afterwards.
   mountpoint -q "$target/proc" || mount -t proc proc "$target/proc"
+  # Drivers of OpenCL ask there what the machine has.
+  mountpoint -q "$target/sys" || mount -t sysfs -o ro sysfs "$target/sys"
 }
 
 if [ ! -x "$target/usr/bin/git" ]; then step "Debian 12 root in $target" make_root; fi

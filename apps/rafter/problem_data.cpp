@@ -104,4 +104,12 @@ std::vector<space::FieldValues> ProblemData::values() const {
   return result;
 }
 
+op::QuadratureOptions quadrature_options(const io::Problem& problem) {
+  const auto& numerics = problem.numerics;
+  op::QuadratureOptions result{.kind = numerics.quadrature, .degree = numerics.degree};
+  if (numerics.points) result.points = numerics.points->points(problem.max_degree());
+  if (numerics.max_degree) result.max_degree = *numerics.max_degree;
+  return result;
+}
+
 } // namespace rafter::app

@@ -19,6 +19,9 @@ namespace rafter::app {
 /// Lists the files that a problem reads, which no output may replace.
 std::vector<base::NamedFile> input_files(const io::Problem& problem);
 
+/// Returns the rule of quadrature that a problem asks for.
+op::QuadratureOptions quadrature_options(const io::Problem& problem);
+
 /// Reads point data of an earlier result into the nodes of a space. `key` is what messages name as their origin.
 void read_result(const io::ResultSource& source, const std::string& key, const space::FunctionSpace& space,
                  std::span<double> values);

@@ -40,14 +40,6 @@
 namespace rafter::app {
 namespace {
 
-op::QuadratureOptions quadrature_options(const io::Problem& problem) {
-  const auto& numerics = problem.numerics;
-  op::QuadratureOptions result{.kind = numerics.quadrature, .degree = numerics.degree};
-  if (numerics.points) result.points = numerics.points->points(problem.max_degree());
-  if (numerics.max_degree) result.max_degree = *numerics.max_degree;
-  return result;
-}
-
 /// With this word in place of a plan, the planner ignores measurements.
 constexpr const char* predicted_plan = "predicted";
 

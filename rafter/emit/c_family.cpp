@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/emit/constants.hpp>
+#include <rafter/emit/recorder.hpp>
 #include <rafter/emit/statement_writer.hpp>
 
 namespace rafter::emit {
@@ -143,9 +144,14 @@ const Spelling& spelling_of(const std::string& language) {
 } // namespace
 
 std::string emit(std::span<const LoopProgram> programs, const std::string& language) {
-  if (language != language_of_interpreters) return emit(programs, spelling_of(language));
+  for (const auto& program : programs) record("loops", program.name, [&] { return schedule::print(program); });
   std::string text;
-  for (const auto& program : programs) text += schedule::print(program);
+  if (language == language_of_interpreters)
+    for (const auto& program : programs) text += schedule::print(program);
+  else {
+    text = emit(programs, spelling_of(language));
+    record(language, programs.front().name, [&] { return text; });
+  }
   return text;
 }
 

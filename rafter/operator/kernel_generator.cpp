@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <rafter/base/hash.hpp>
 #include <rafter/emit/c_family.hpp>
+#include <rafter/emit/recorder.hpp>
 #include <rafter/kernel/cell_matrices.hpp>
 #include <rafter/kernel/cut.hpp>
 #include <rafter/kernel/folding.hpp>
@@ -227,6 +228,7 @@ void KernelGenerator::add_setup(const tune::LoweredKernel& main, tune::Generatio
 tune::GeneratedProgram KernelGenerator::generated(const tune::LoweredKernel& lowered, schedule::Plan plan,
                                                   const schedule::Plan& packed) const {
   tune::GeneratedProgram result;
+  emit::record("tensors", lowered.loops.name, [&] { return lowered.program.to_string(); });
   result.source = emit::emit(lowered.loops, options_.device->language());
   result.name = lowered.loops.name;
   result.plan = std::move(plan);

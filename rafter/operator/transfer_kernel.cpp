@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <rafter/emit/c_family.hpp>
+#include <rafter/emit/recorder.hpp>
 #include <rafter/operator/kernel_target.hpp>
 #include <rafter/schedule/mapping.hpp>
 #include <rafter/schedule/plan.hpp>
@@ -52,6 +53,7 @@ TransferKernel::TransferKernel(const TransferCells& cells, TransferDirection dir
     : cells_(cells), direction_(direction), plan_(fitted(plan, cells)) {
   const auto program = kernel::build_transfer(cells.input(direction));
   const auto loops = schedule::lower(lowering_input(cells, direction, program, target_of(device)), plan_);
+  emit::record("tensors", loops.name, [&] { return program.to_string(); });
   source_ = emit::emit(loops, device.language());
   name_ = loops.name;
   cell_flops_ = kernel::count_flops(program);

@@ -2,36 +2,14 @@
 // Generated texts are kept in this folder, so that a change of the generator shows its effect on them.
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
 #include <rafter/operator/form_kernels.hpp>
 #include <rafter/operator/kernel_info.hpp>
+#include <tests/support/golden.hpp>
 #include <tests/support/operator_problems.hpp>
-#include <tests/support/source_directory.hpp>
 #include <tests/support/text_device.hpp>
 
 namespace rafter::test {
 namespace {
-
-std::string content(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-/// Compares a text with tests/golden/<name>. If it differs, the new one is left in the folder of the test run, and the
-/// message says how to accept it.
-void expect_golden(const std::string& name, const std::string& found) {
-  const auto stored = std::filesystem::path(test::source_directory()) / "tests" / "golden" / name;
-  if (content(stored) == found) return;
-  const auto left = std::filesystem::current_path() / name;
-  std::ofstream(left) << found;
-  ADD_FAILURE() << "the text of " << name << " changed:\n  diff " << stored.string() << " " << left.string()
-                << "\nto accept it:\n  cp " << left.string() << " " << stored.string();
-}
 
 std::string with_head(const std::string& what, const std::string& comment, const std::string& text) {
   return comment + " SPDX-License-Identifier: BSD-3-Clause\n" + comment + " Generated: " + what + ".\n" + text +

@@ -5,11 +5,15 @@
 
 #include <tests/support/host_memory_device.hpp>
 
-/// This device takes C source but neither compiles nor runs it, for tests of generated text.
+/// This device takes source in any language but neither compiles nor runs it, for tests of generated text.
 namespace rafter::test {
 
 class TextDevice final : public HostMemoryDevice {
 public:
+  explicit TextDevice(std::string language = "c", device::Capabilities capabilities = {})
+      : language_(std::move(language)), capabilities_(std::move(capabilities)) {}
+  std::string language() const override { return language_; }
+  device::Capabilities capabilities() const override { return capabilities_; }
   std::string name() const override { return "text"; }
   std::shared_ptr<const device::Program> compile(const std::string&, const device::CompileOptions&) override {
     return std::make_shared<Nothing>();
@@ -27,6 +31,8 @@ private:
       return std::make_shared<Entry>(name);
     }
   };
+  std::string language_;
+  device::Capabilities capabilities_;
 };
 
 } // namespace rafter::test
