@@ -91,11 +91,13 @@ progress() {
   if [ $open = yes ]; then printf '\n'; fi
 }
 
-# time_left DONE TOTAL ELAPSED FORECAST: ", about 3:20 to go", or nothing where nothing is known yet.
+# time_left DONE TOTAL ELAPSED FORECAST: ", about 3:20 to go", or nothing where nothing is known yet. Steps at the start may take long (what took
+# longest comes first, and what compiles kernels for all): the rate counts as much as is done, the forecast as much as is left.
 time_left() {
   local left
   if (($1 >= 4 * jobs && $3 >= 10)); then
     left=$(($3 * ($2 - $1) / $1))
+    if [ -n "$4" ]; then left=$(((left * $1 + ($4 > $3 ? $4 - $3 : 0) * ($2 - $1)) / $2)); fi
   elif [ -n "$4" ]; then
     left=$(($4 > $3 ? $4 - $3 : 0))
   else

@@ -156,4 +156,8 @@ std::shared_ptr<const Element> make_element(Family family, Shape shape, int degr
   return cache.try_emplace(key, std::move(result)).first->second; // another thread may have made it meanwhile
 }
 
+std::string content_of(const Element& element) {
+  return std::string(name(element.family())) + " " + name(element.shape()) + " " + std::to_string(element.degree());
+}
+
 } // namespace rafter::element

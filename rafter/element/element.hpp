@@ -77,6 +77,8 @@ private:
                                      ///< = coefficients * orthonormal
   double condition_number_ = 1;
 };
+/// Elements are known by family, shape and degree (base/content.hpp).
+std::string content_of(const Element& element);
 
 inline constexpr int max_lagrange_degree = 12;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <tuple>
 #include <vector>
 
 #include <rafter/element/cell.hpp>
@@ -18,6 +19,10 @@ struct Quadrature {
   std::vector<double> points_1d, weights_1d;
   int num_points() const { return static_cast<int>(weights.size()); }
 };
+inline auto members(const Quadrature& value) {
+  const auto& [shape, degree, points, weights, points_1d, weights_1d] = value;
+  return std::tie(shape, degree, points, weights, points_1d, weights_1d);
+}
 
 /// The smallest rule of the kind that is exact to `degree`. Gauss-Lobatto-Legendre rules (gll) exist on tensor shapes;
 /// other shapes get Gauss rules. Throws InputError for degrees beyond max_quadrature_degree.

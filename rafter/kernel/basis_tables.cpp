@@ -15,17 +15,17 @@ std::shared_ptr<DenseTables> make_dense_tables() { return std::make_shared<Dense
 
 BasisTables::BasisTables(const ProgramInput& input)
     : input_(input), is_tensor_(element::is_tensor(input.function.shape) && !input.function.is_facet &&
-                                input.options.contraction != Contraction::dense),
+                                input.contraction != Contraction::dense),
       tdim_(input.function.tdim()), tables_(input.tables == nullptr ? make_dense_tables() : input.tables) {
   if (is_tensor_) {
     points_ = points_1d();
-    weights_ = input.quadrature.weights;
+    weights_ = input.fields.quadrature.weights;
     point_extents_.assign(static_cast<std::size_t>(tdim_), static_cast<int>(points_.size()));
     return;
   }
   if (input.function.is_facet)
     set_facet_points();
-  else if (const auto degree = modal_degree(input); degree && input.options.contraction == Contraction::modal) {
+  else if (const auto degree = modal_degree(input); degree && input.contraction == Contraction::modal) {
     modes_ = modal_basis(*degree);
     weights_.assign(static_cast<std::size_t>(modes_->size()), 1.0);
   } else
@@ -37,9 +37,9 @@ BasisTables::BasisTables(const ProgramInput& input)
 
 void BasisTables::set_facet_points() {
   const auto shape = input_.function.shape;
-  points_ = element::map_to_cell(shape, tdim_ - 1, input_.local_facet, input_.quadrature.points);
-  weights_ = input_.quadrature.weights;
-  const double ratio = facet_area_ratio(shape, input_.local_facet);
+  points_ = element::map_to_cell(shape, tdim_ - 1, input_.fields.local_facet, input_.fields.quadrature.points);
+  weights_ = input_.fields.quadrature.weights;
+  const double ratio = facet_area_ratio(shape, input_.fields.local_facet);
   for (double& weight : weights_) weight *= ratio;
 }
 
@@ -53,7 +53,7 @@ const ModalBasis& BasisTables::modal_basis(int degree) {
 /// Takes points and weights of the rule. Where the rule is symmetric under the reflections of the cell, points are
 /// sorted by sector.
 void BasisTables::set_dense_points() {
-  const auto& rule = input_.quadrature;
+  const auto& rule = input_.fields.quadrature;
   points_ = rule.points;
   weights_ = rule.weights;
   point_folding_ = make_folding(rule.shape, rule.points);
@@ -100,7 +100,7 @@ ReferenceMatrix BasisTables::transposed_differentiation() const {
 }
 
 bool BasisTables::is_collocated(const Element& element) const {
-  return input_.options.contraction != Contraction::per_derivative &&
+  return input_.contraction != Contraction::per_derivative &&
          static_cast<int>(points_1d().size()) >= element.degree() + 1;
 }
 

@@ -45,8 +45,8 @@ public:
   int num_points() const { return static_cast<int>(weights_.size()); }
 
   // These members serve grids of points; their tables act along one axis.
-  const std::vector<double>& points_1d() const { return input_.quadrature.points_1d; }
-  const std::vector<double>& weights_1d() const { return input_.quadrature.weights_1d; }
+  const std::vector<double>& points_1d() const { return input_.fields.quadrature.points_1d; }
+  const std::vector<double>& weights_1d() const { return input_.fields.quadrature.weights_1d; }
   /// 1D factors of a basis slot, one per axis, shape (point, dof); for test functions multiplied by the weights and
   /// transposed, shape (dof, point).
   std::vector<ReferenceMatrix> factors(const element::Element& element, const BasisSlot& slot, bool is_test) const;

@@ -12,8 +12,8 @@ TensorProgram build_by_points(const ProgramInput& input) {
   TensorProgram program;
   program.function = input.function;
   program.tdim = input.function.tdim();
-  program.inputs = input.inputs;
-  program.outputs = input.outputs;
+  program.inputs = input.fields.inputs;
+  program.outputs = input.fields.outputs;
   program.is_tensor = tables.is_tensor();
   program.point_extents = tables.point_extents();
   program.points = tables.points();
@@ -34,8 +34,9 @@ TensorProgram build_by_points(const ProgramInput& input) {
 } // namespace
 
 TensorProgram build_program(const ProgramInput& input) {
-  if (!input.outputs.empty() && input.outputs.front().trial_element != nullptr) return build_cell_matrices(input);
-  if (input.options.contraction == Contraction::separable)
+  if (!input.fields.outputs.empty() && input.fields.outputs.front().trial_element != nullptr)
+    return build_cell_matrices(input);
+  if (input.contraction == Contraction::separable)
     if (const auto form = separable_form(input)) return build_separable(input, *form);
   return build_by_points(input);
 }

@@ -195,13 +195,13 @@ CellMatrixSize cell_matrix_size(const ProgramInput& input) {
   const bool is_constant = is_constant_on_cells(input.function);
   const bool is_grid = !is_constant && element::is_tensor(input.function.shape) && !input.function.is_facet;
   CellMatrixSize result;
-  for (const auto& use : input.outputs) {
+  for (const auto& use : input.fields.outputs) {
     const double pairs = static_cast<double>(use.element->num_dofs()) * use.trial_element->num_dofs();
     const auto slots = static_cast<double>(slots_of(input.function, use.index).size());
     result.result_entries += pairs * use.components;
     if (!is_grid)
       result.table_entries =
-          std::max(result.table_entries, pairs * slots * (is_constant ? 1 : input.quadrature.num_points()));
+          std::max(result.table_entries, pairs * slots * (is_constant ? 1 : input.fields.quadrature.num_points()));
   }
   return result;
 }
@@ -210,13 +210,13 @@ TensorProgram build_cell_matrices(const ProgramInput& given) {
   ProgramInput input = given;
   const bool is_constant = is_constant_on_cells(input.function);
   const bool is_grid = !is_constant && element::is_tensor(input.function.shape) && !input.function.is_facet;
-  input.options.contraction = is_grid ? Contraction::collocated : Contraction::dense;
+  input.contraction = is_grid ? Contraction::collocated : Contraction::dense;
   BasisTables tables(input);
   TensorProgram program;
   program.function = input.function;
   program.tdim = input.function.tdim();
-  program.inputs = input.inputs;
-  program.outputs = input.outputs;
+  program.inputs = input.fields.inputs;
+  program.outputs = input.fields.outputs;
   program.is_tensor = is_grid;
   program.point_extents = is_constant ? std::vector<int>{1} : tables.point_extents();
   program.points = tables.points();

@@ -200,10 +200,10 @@ void CurvedMap::add_cost(const QFunction& function, PointCost& cost) const {
   map.outputs.push_back({.kind = OutputKind::integral, .node = sum});
   auto alone = input;
   alone.function = std::move(map);
-  alone.inputs.clear();
-  alone.outputs.clear();
+  alone.fields.inputs.clear();
+  alone.fields.outputs.clear();
   cost.geometry_flops = count_contraction_flops(build_program(alone));
-  cost.cell_words += input.geometry->num_dofs() * function.tdim();
+  cost.cell_words += input.fields.geometry->num_dofs() * function.tdim();
 }
 
 namespace {

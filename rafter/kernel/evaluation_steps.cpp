@@ -119,7 +119,7 @@ private:
 void add_evaluation(TensorProgram& program, const ProgramInput& input, BasisTables& tables) {
   Evaluation evaluation(program, tables);
   for (std::size_t f = 0; f < program.inputs.size(); ++f) evaluation.input(static_cast<int>(f));
-  evaluation.geometry(input.geometry);
+  evaluation.geometry(input.fields.geometry);
 }
 
 } // namespace rafter::kernel

@@ -199,9 +199,9 @@ std::optional<int> modal_degree(const ProgramInput& input) {
   int degree = 0;
   for (const auto& coefficient : *coefficients) {
     const auto& output = function.outputs[static_cast<std::size_t>(coefficient.output)];
-    const int of_test = slot_degree(input.outputs, output.field, output.derivative);
-    const int of_trial = slot_degree(input.inputs, coefficient.trial.a, coefficient.trial.c);
-    if (of_test + of_trial > input.quadrature.degree) return std::nullopt;
+    const int of_test = slot_degree(input.fields.outputs, output.field, output.derivative);
+    const int of_trial = slot_degree(input.fields.inputs, coefficient.trial.a, coefficient.trial.c);
+    if (of_test + of_trial > input.fields.quadrature.degree) return std::nullopt;
     degree = std::max({degree, of_test, of_trial});
   }
   return degree;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -64,6 +65,10 @@ struct IntegralPart {
   const form::LoweredIntegral* integral = nullptr;
   int indicator = -1;
 };
+inline auto members(const IntegralPart& value) {
+  const auto& [integral, indicator] = value;
+  return std::tie(integral, indicator);
+}
 
 /// Directions along which reference derivatives of fields, test and trial slots and tabulated maps are taken, one per
 /// row, shape (tdim, tdim): element::reflection_frame in cells, the unit vectors on facets.

@@ -15,12 +15,12 @@ namespace rafter::kernel {
 namespace {
 
 bool have_equal_nodes(const ProgramInput& input) {
-  if (input.inputs.empty() || input.outputs.empty()) return false;
-  const auto& first = *input.inputs.front().element;
+  if (input.fields.inputs.empty() || input.fields.outputs.empty()) return false;
+  const auto& first = *input.fields.inputs.front().element;
   const auto is_like = [&first](const FieldUse& use) {
     return use.element->degree() == first.degree() && std::ranges::equal(use.element->nodes(), first.nodes());
   };
-  return std::ranges::all_of(input.inputs, is_like) && std::ranges::all_of(input.outputs, is_like);
+  return std::ranges::all_of(input.fields.inputs, is_like) && std::ranges::all_of(input.fields.outputs, is_like);
 }
 
 class SeparableProgramBuilder {
@@ -28,12 +28,12 @@ public:
   /// Products along the first `num_forward` axes are taken before the coefficients.
   SeparableProgramBuilder(const ProgramInput& input, const SeparableForm& form, int num_forward)
       : form_(form), num_forward_(num_forward), dim_(form.function.tdim()),
-        n_(input.inputs.front().element->degree() + 1) {
+        n_(input.fields.inputs.front().element->degree() + 1) {
     program_.function = form.function;
     program_.tdim = dim_;
     program_.is_tensor = program_.is_separable = true;
-    program_.inputs = input.inputs;
-    program_.outputs = input.outputs;
+    program_.inputs = input.fields.inputs;
+    program_.outputs = input.fields.outputs;
     program_.points.assign(static_cast<std::size_t>(n_), 0.0); // the coordinates of the points are never used
     program_.point_extents.assign(static_cast<std::size_t>(dim_), n_);
     program_.num_points = 1;
@@ -65,8 +65,8 @@ private:
   /// Makes the four 1D matrices, products of tabulated values or derivatives of test and trial functions; kind 0 is
   /// that of the values.
   void make_factors(const ProgramInput& input) {
-    const auto& rule = input.quadrature;
-    const auto& element = *input.inputs.front().element;
+    const auto& rule = input.fields.quadrature;
+    const auto& element = *input.fields.inputs.front().element;
     std::array<ReferenceMatrix, 2> tables{table_1d(element, rule.points_1d, 0), table_1d(element, rule.points_1d, 1)};
     std::vector<double> scale(static_cast<std::size_t>(n_), 1.0); // one factor per row
     for (int kind = 0; kind < 4; ++kind) {
@@ -213,9 +213,9 @@ std::optional<SeparableForm> separable_form(const ProgramInput& input) {
   const auto outputs = std::exchange(form.function.outputs, {});
   for (const auto& [o, trial, node] : *coefficients) {
     const auto& output = outputs[static_cast<std::size_t>(o)];
-    SeparableTerm term{.output = static_cast<int>(position_of(input.outputs, output.field)),
+    SeparableTerm term{.output = static_cast<int>(position_of(input.fields.outputs, output.field)),
                        .test_component = output.component,
-                       .input = static_cast<int>(position_of(input.inputs, trial.a)),
+                       .input = static_cast<int>(position_of(input.fields.inputs, trial.a)),
                        .trial_component = trial.b,
                        .coefficient = node};
     for (int axis = 0; axis < form.function.tdim(); ++axis)

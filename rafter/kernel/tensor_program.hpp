@@ -3,6 +3,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <rafter/element/element.hpp>
@@ -95,6 +96,10 @@ struct FieldUse {
   std::vector<int> places{};
   int num_dofs() const; ///< number of basis functions, or of pairs of them in cell matrices
 };
+inline auto members(const FieldUse& value) {
+  const auto& [kind, index, components, element, trial_element, places] = value;
+  return std::tie(kind, index, components, element, trial_element, places);
+}
 
 /// Factors, 0 or 1, of the entities of a cell for the dofs of one field: which cell speaks for an entity that several
 /// cells share, and which dofs are constrained. Dofs in the interior of the cell have no factor.
@@ -170,22 +175,28 @@ struct TensorProgram {
   void verify() const;
 };
 
-struct ProgramOptions {
-  Contraction contraction = Contraction::collocated; ///< non-tensor shapes and facets always use dense
-};
-
 /// Cache of dense tables, for programs that differ in their QFunctions and contractions alone.
 class DenseTables;
 std::shared_ptr<DenseTables> make_dense_tables();
 
-/// All that a tensor program is made of.
-struct ProgramInput {
-  QFunction function;
+/// The fields that a kernel evaluates and tests on a cell, and the rule by which it integrates, whatever its
+/// QFunctions.
+struct CellFields {
   element::Quadrature quadrature; ///< rule on the cell, or on the reference facet (facet programs)
   int local_facet = -1;
   std::vector<FieldUse> inputs, outputs;
   std::shared_ptr<const element::Element> geometry; ///< element of the cell map
-  ProgramOptions options;
+};
+inline auto members(const CellFields& value) {
+  const auto& [quadrature, local_facet, inputs, outputs, geometry] = value;
+  return std::tie(quadrature, local_facet, inputs, outputs, geometry);
+}
+
+/// All that a tensor program is made of.
+struct ProgramInput {
+  CellFields fields;
+  QFunction function;
+  Contraction contraction = Contraction::collocated; ///< non-tensor shapes and facets always use dense
   std::shared_ptr<DenseTables> tables; ///< cache for programs with the same rule and elements; null: none is used
 };
 TensorProgram build_program(const ProgramInput& input);

@@ -13,6 +13,7 @@
 #include <rafter/operator/cell_data.hpp>
 #include <rafter/operator/kernel_target.hpp>
 #include <rafter/operator/matrix_builder.hpp>
+#include <rafter/operator/quadrature_rule.hpp>
 #include <rafter/schedule/matrix_product.hpp>
 #include <rafter/space/function_space.hpp>
 #include <rafter/tune/device_probe.hpp>
@@ -120,39 +121,41 @@ private:
     piece.spaces.push_back(&space);
     if (facets != nullptr) {
       auto dofs = space.list_dofs(facets->group, facets->cells, piece.cells.cells_per_batch);
-      specification.spaces.push_back(&dofs->layout);
+      specification.cell.access.spaces.push_back(&dofs->layout);
       piece.facet_dofs.push_back(std::move(dofs));
     } else
-      specification.spaces.push_back(&space.block(piece.block).layout);
+      specification.cell.access.spaces.push_back(&space.block(piece.block).layout);
     return static_cast<int>(piece.spaces.size()) - 1;
   }
 
   void set_fields(KernelSpecification& specification, GeneratedBlock& piece, const mesh::FacetBlock* facets) const {
-    specification.inputs = built_.inputs;
-    specification.outputs = built_.outputs;
-    specification.num_trials = static_cast<int>(built_.num_trials());
+    auto& fields = specification.cell.fields;
+    auto& access = specification.cell.access;
+    fields.inputs = built_.inputs;
+    fields.outputs = built_.outputs;
+    specification.cell.num_trials = static_cast<int>(built_.num_trials());
     specification.trial_of_output = trial_of_output();
-    for (std::size_t i = 0; i < specification.inputs.size(); ++i) {
+    for (std::size_t i = 0; i < fields.inputs.size(); ++i) {
       const auto& space = *built_.input_spaces[i];
-      specification.inputs[i].element = space.element(specification.shape);
-      specification.input_spaces.push_back(table_number(space, specification, piece, facets));
+      fields.inputs[i].element = space.element(specification.shape());
+      access.input_spaces.push_back(table_number(space, specification, piece, facets));
     }
     if (built_.purpose == Purpose::matrix) return set_pairs(specification);
-    for (std::size_t i = 0; i < specification.outputs.size(); ++i) {
+    for (std::size_t i = 0; i < fields.outputs.size(); ++i) {
       const auto& space = *built_.output_spaces[i];
-      specification.outputs[i].element = space.element(specification.shape);
-      specification.output_spaces.push_back(table_number(space, specification, piece, facets));
+      fields.outputs[i].element = space.element(specification.shape());
+      access.output_spaces.push_back(table_number(space, specification, piece, facets));
     }
   }
 
   void set_pairs(KernelSpecification& specification) const {
     const std::size_t num_trials = form_.trial_spaces.size();
     for (const auto& space : form_.trial_spaces) specification.trial_components.push_back(space->num_components());
-    for (std::size_t i = 0; i < specification.outputs.size(); ++i) {
-      auto& pair = specification.outputs[i];
-      pair.element = built_.output_spaces[i / num_trials]->element(specification.shape);
-      pair.trial_element = on_mesh(form_.trial_spaces[i % num_trials])->element(specification.shape);
-      specification.output_spaces.push_back(-1); // cell matrices are not scattered
+    for (std::size_t i = 0; i < specification.cell.fields.outputs.size(); ++i) {
+      auto& pair = specification.cell.fields.outputs[i];
+      pair.element = built_.output_spaces[i / num_trials]->element(specification.shape());
+      pair.trial_element = on_mesh(form_.trial_spaces[i % num_trials])->element(specification.shape());
+      specification.cell.access.output_spaces.push_back(-1); // cell matrices are not scattered
     }
   }
 
@@ -181,23 +184,23 @@ private:
     const auto& cells = piece.cells;
     KernelSpecification specification;
     specification.parts = parts;
-    specification.shape = cells.shape;
-    specification.map = cells.map;
-    specification.local_facet = cells.local_facet;
-    specification.geometry = mesh::geometry_element(system_.mesh->groups[static_cast<std::size_t>(cells.group)]);
+    specification.cell.map = cells.map;
+    specification.cell.fields.local_facet = cells.local_facet;
+    specification.cell.fields.geometry =
+        mesh::geometry_element(system_.mesh->groups[static_cast<std::size_t>(cells.group)]);
     specification.purpose = built_.purpose;
-    specification.cells_per_batch = cells.cells_per_batch;
+    specification.cell.access.cells_per_batch = cells.cells_per_batch;
     set_rows(piece, parts);
     set_sizes(specification, piece);
     set_fields(specification, piece, facets);
-    specification.whole_runs_share = whole_runs_share(piece);
+    specification.cell.whole_runs_share = whole_runs_share(piece);
     const auto integration_shape =
         cells.local_facet >= 0 ? element::facet_shape(cells.shape, cells.local_facet) : cells.shape;
     auto rule = choose_rule(integration_shape, parts, cells.map, geometry_degree(cells), built_.options.quadrature);
-    specification.rule = std::move(rule.rule);
+    specification.cell.fields.quadrature = std::move(rule.rule);
     for (const auto& part : parts)
       piece.integrals.push_back({static_cast<std::size_t>(part.integral - form_.integrals.data()), part.indicator});
-    piece.rule = specification.rule;
+    piece.rule = specification.cell.fields.quadrature;
     planned_.push_back({std::move(specification), name, std::move(rule.explanation)});
     built_.pieces.push_back(std::move(piece));
   }
@@ -228,13 +231,13 @@ private:
   /// Sets the sizes that the planner takes. The bytes of vectors are divided evenly among the cells.
   void set_sizes(KernelSpecification& specification, const GeneratedBlock& piece) const {
     const auto& cells = piece.cells;
-    specification.num_coefficients = built_.coefficients.count();
-    specification.num_batches = cells.num_batches;
-    specification.num_data_rows = piece.rows.count();
+    specification.cell.num_coefficients = built_.coefficients.count();
+    specification.sizes.num_batches = cells.num_batches;
+    specification.sizes.num_data_rows = piece.rows.count();
     const double share =
         cells.num_items / static_cast<double>(system_.mesh->num_cells() * std::max(cells.num_batches, 1));
-    specification.input_bytes = share * built_.input_bytes();
-    specification.output_bytes = share * built_.output_bytes();
+    specification.sizes.input_bytes = share * built_.input_bytes();
+    specification.sizes.output_bytes = share * built_.output_bytes();
   }
   static double whole_runs_share(const GeneratedBlock& piece) {
     double result = 1;

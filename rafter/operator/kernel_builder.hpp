@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <rafter/element/quadrature.hpp>
@@ -13,46 +14,37 @@
 #include <rafter/operator/kernel_options.hpp>
 #include <rafter/operator/purpose.hpp>
 #include <rafter/tune/generation_cache.hpp>
-
-namespace rafter::space {
-struct ElementLayout;
-} // namespace rafter::space
+#include <rafter/tune/kernel_lowering.hpp>
 
 /// Makes the source text of one kernel from integrals.
 namespace rafter::op {
 
-/// A quadrature rule, with a line that says why it was chosen.
-struct RuleChoice {
-  element::Quadrature rule;
-  std::string explanation;
+/// How much a kernel works, for the planner.
+struct KernelSizes {
+  std::int64_t num_batches = 0;
+  std::int64_t num_data_rows = 0;           ///< number of rows of data per cell, which batches of equal cells share
+  double input_bytes = 0, output_bytes = 0; ///< bytes of vectors per batch, where each entry counts once
 };
-/// Chooses the rule for integrals on cells of a shape, or on facets of that shape. `geometry_degree` is the degree of
-/// the cells' geometry.
-RuleChoice choose_rule(element::Shape shape, std::span<const kernel::IntegralPart> parts, mesh::MapKind map,
-                       int geometry_degree, const QuadratureOptions& options);
+inline auto members(const KernelSizes& value) {
+  const auto& [num_batches, num_data_rows, input_bytes, output_bytes] = value;
+  return std::tie(num_batches, num_data_rows, input_bytes, output_bytes);
+}
 
 /// Says what one kernel is made of: integrals on cells of one kind, and the fields that they use.
 struct KernelSpecification {
   std::vector<kernel::IntegralPart> parts;
-  element::Shape shape = element::Shape::hexahedron; ///< shape of the cell, also for facets
-  mesh::MapKind map = mesh::MapKind::affine;
-  int local_facet = -1;
-  std::shared_ptr<const element::Element> geometry;
-  std::vector<kernel::FieldUse> inputs, outputs;
-  std::vector<const space::ElementLayout*> spaces;
-  std::vector<int> input_spaces, output_spaces;
-  int num_trials = 0;                ///< number of inputs that are trial functions, which come first
+  Purpose purpose = Purpose::action;
+  tune::CellSpecification cell;
   std::vector<int> trial_components; ///< cell matrices: number of components of each trial field
   std::vector<int> trial_of_output;  ///< diagonals: the trial function on the space of each output; -1: none
-  element::Quadrature rule;
-  Purpose purpose = Purpose::action;
-  int cells_per_batch = 8;
-  int num_coefficients = 0;                 ///< numbers per cell of the form (CellCoefficients)
-  std::int64_t num_batches = 0;             ///< this and the following numbers are for the planner
-  std::int64_t num_data_rows = 0;           ///< number of rows of data per cell, which batches of equal cells share
-  double input_bytes = 0, output_bytes = 0; ///< bytes of vectors per batch, where each entry counts once
-  double whole_runs_share = 1; ///< share of the batches whose cells see their shared entities in the same orientations
+  KernelSizes sizes;
+
+  element::Shape shape() const { return cell.fields.geometry->shape(); } ///< of the cell, also for facets
 };
+inline auto members(const KernelSpecification& value) {
+  const auto& [parts, purpose, cell, trial_components, trial_of_output, sizes] = value;
+  return std::tie(parts, purpose, cell, trial_components, trial_of_output, sizes);
+}
 
 /// A kernel that is ready to be compiled, with the kernel of its set-up.
 struct GeneratedKernel {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <rafter/base/hash.hpp>
+#include <rafter/base/content.hpp>
 #include <rafter/emit/c_family.hpp>
 #include <rafter/emit/recorder.hpp>
 #include <rafter/kernel/cell_matrices.hpp>
@@ -34,31 +34,16 @@ std::vector<int> indices_of(const kernel::QFunction& function, kernel::AtomKind 
 
 /// Describes a kernel as its plans are lowered, without the cuts of its QFunction, which are found later.
 tune::CellKernel cell_kernel(const KernelSpecification& specification) {
-  tune::CellKernel result;
-  auto& program = result.program;
-  program.quadrature = specification.rule;
-  program.local_facet = specification.local_facet;
-  program.inputs = specification.inputs;
-  program.outputs = specification.outputs;
-  program.geometry = specification.geometry;
-  program.tables = kernel::make_dense_tables();
-  result.map = specification.map;
-  result.spaces = specification.spaces;
-  result.input_spaces = specification.input_spaces;
-  result.output_spaces = specification.output_spaces;
-  result.num_trials = specification.num_trials;
-  result.cells_per_batch = specification.cells_per_batch;
-  result.num_coefficients = specification.num_coefficients;
-  result.whole_runs_share = specification.whole_runs_share;
-  if (specification.num_batches > 0)
-    result.data_rows_per_batch =
-        static_cast<double>(specification.num_data_rows) / static_cast<double>(specification.num_batches);
+  tune::CellKernel result{.cell = specification.cell};
+  const auto& sizes = specification.sizes;
+  if (sizes.num_batches > 0)
+    result.data_rows_per_batch = static_cast<double>(sizes.num_data_rows) / static_cast<double>(sizes.num_batches);
   return result;
 }
 
 kernel::QFunction integrand(const KernelSpecification& specification) {
-  auto function =
-      kernel::pull_back(specification.parts, specification.shape, specification.map, specification.local_facet >= 0);
+  auto function = kernel::pull_back(specification.parts, specification.shape(), specification.cell.map,
+                                    specification.cell.is_facet());
   if (specification.purpose == Purpose::diagonal) return kernel::diagonal(function, specification.trial_of_output);
   if (specification.purpose == Purpose::matrix)
     return kernel::pair_coefficients(function, specification.trial_components);
@@ -84,7 +69,7 @@ std::vector<tune::GeneratedOutput> outputs_of(const kernel::TensorProgram& progr
 /// about as long as a second pass, which gives the same bits in every run. Its lists are worth it in kernels that run
 /// often. Items with lanes do neither.
 schedule::Scatter usual_scatter(const KernelSpecification& specification, const KernelOptions& options) {
-  const bool adds = specification.purpose != Purpose::matrix && !specification.outputs.empty();
+  const bool adds = specification.purpose != Purpose::matrix && !specification.cell.fields.outputs.empty();
   if (!adds) return schedule::Scatter::atomic;
   const auto usual = schedule::usual_plan(target_of(*options.device));
   if (schedule::has_items(usual) && schedule::has_cell_lanes(usual)) return usual.scatter;
@@ -96,51 +81,24 @@ schedule::Scatter usual_scatter(const KernelSpecification& specification, const 
 } // namespace
 
 bool runs_few_times(const KernelSpecification& specification, const KernelOptions& options) {
-  return options.runs_few_times || specification.purpose != Purpose::action || specification.outputs.empty();
+  return options.runs_few_times || specification.purpose != Purpose::action ||
+         specification.cell.fields.outputs.empty();
 }
 
 bool has_usual_plan(const KernelSpecification& specification, const KernelOptions& options) {
-  return specification.local_facet >= 0 || specification.purpose == Purpose::matrix ||
+  return specification.cell.is_facet() || specification.purpose == Purpose::matrix ||
          (!options.plan && runs_few_times(specification, options));
 }
 
 bool is_single(const KernelSpecification& specification, const KernelOptions& options) {
-  return !options.plan && specification.purpose == Purpose::action && specification.num_trials > 0 &&
+  return !options.plan && specification.purpose == Purpose::action && specification.cell.num_trials > 0 &&
          options.precision == schedule::Precision::single_precision;
 }
 
-int patches_per_batch(const KernelSpecification& specification, const space::ElementLayout& layout) {
-  if (specification.local_facet >= 0 || layout.patch == nullptr) return 0;
-  return specification.cells_per_batch / static_cast<int>(layout.patch->corners.size());
-}
-
 std::string surroundings_of(const KernelSpecification& specification) {
-  std::string result;
-  const auto bytes = [](const std::vector<double>& values) {
-    return base::content_hash({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double)});
-  };
-  result += fmt::format("rule {} {} {}\n", specification.rule.num_points(), bytes(specification.rule.points),
-                        bytes(specification.rule.weights));
-  const auto add = [&](const char* what, const element::Element& element, int components, const std::string& access) {
-    result += fmt::format("{} {} {} {} components {} {}\n", what, element::name(element.family()),
-                          element::name(element.shape()), element.degree(), components, access);
-  };
-  const auto access = [&](int space) -> std::string {
-    if (space < 0) return "cell matrices";
-    const auto& layout = *specification.spaces[static_cast<std::size_t>(space)];
-    const char* words = layout.num_runs == 0                           ? "cell vector"
-                        : patches_per_batch(specification, layout) > 0 ? "patches"
-                                                                       : "pattern";
-    return fmt::format("{} {}", words, space);
-  };
-  if (specification.map == mesh::MapKind::isoparametric) add("geometry", *specification.geometry, 0, "nodes");
-  for (std::size_t i = 0; i < specification.inputs.size(); ++i)
-    add("input", *specification.inputs[i].element, specification.inputs[i].components,
-        access(specification.input_spaces[i]));
-  for (std::size_t i = 0; i < specification.outputs.size(); ++i)
-    add("output", *specification.outputs[i].element, specification.outputs[i].components,
-        access(specification.output_spaces[i]));
-  return result + fmt::format("lanes {}\n", specification.cells_per_batch);
+  auto cell = specification.cell;
+  cell.whole_runs_share = 1; // it weighs plans, and no text depends on it
+  return base::content_text(cell);
 }
 
 KernelGenerator::KernelGenerator(const KernelSpecification& specification, const KernelOptions& options)
@@ -161,9 +119,11 @@ tune::CellKernel KernelGenerator::with_choices(tune::CellKernel result) {
   const int threads = options_.device->num_threads();
   // The contraction is the same whatever the plan asks for, because the text of a plan names its cut under every other
   // choice.
-  kernel::CurvedMap curved{result.program};
-  curved.input.options.contraction = contraction(schedule::Plan().contraction, result.is_facet());
-  result.choices = kernel::factor_storages(function, specification_.rule.num_points(),
+  kernel::CurvedMap curved{{.fields = result.cell.fields,
+                            .function = {},
+                            .contraction = contraction(schedule::Plan().contraction, result.cell.is_facet()),
+                            .tables = result.tables}};
+  result.choices = kernel::factor_storages(function, specification_.cell.fields.quadrature.num_points(),
                                            {.flops_per_second = machine.peak_flops(threads),
                                             .bytes_per_second = machine.rate(machine.memory().triad, threads)},
                                            &curved);
@@ -250,8 +210,8 @@ int KernelGenerator::register_width() const {
 
 int KernelGenerator::most_patches_per_batch() const {
   int result = 0;
-  for (const auto* layout : specification_.spaces)
-    result = std::max(result, patches_per_batch(specification_, *layout));
+  for (const auto* layout : specification_.cell.access.spaces)
+    result = std::max(result, specification_.cell.patches_per_batch(*layout));
   return result;
 }
 
@@ -260,13 +220,14 @@ int KernelGenerator::most_patches_per_batch() const {
 /// Says whether the tables are so large that no cache holds them, or the results so large that they fill it.
 bool KernelGenerator::is_too_large(const kernel::CellMatrixSize& size) const {
   constexpr double most_table_entries = 1 << 23, most_results = 1 << 22;
-  return size.table_entries > most_table_entries || size.result_entries * specification_.cells_per_batch > most_results;
+  return size.table_entries > most_table_entries ||
+         size.result_entries * specification_.cell.access.cells_per_batch > most_results;
 }
 
 /// Returns the plan of kernels that have none to choose from.
 schedule::Plan KernelGenerator::usual_plan() const {
-  auto plan = tune::plan_usual(kernel().choices.front().factors, specification_.cells_per_batch, register_width(),
-                               kernel().target, options_.plan.get());
+  auto plan = tune::plan_usual(kernel().choices.front().factors, specification_.cell.access.cells_per_batch,
+                               register_width(), kernel().target, options_.plan.get());
   if (!options_.plan) plan.scatter = usual_scatter(specification_, options_);
   if (is_single(specification_, options_)) plan = computing_in_floats(plan);
   if (is_facet()) plan.unroll = 0; // tables are data: facets that differ in their number share a text
@@ -277,24 +238,24 @@ schedule::Plan KernelGenerator::usual_plan() const {
 /// Changes a plan into one that this kernel can follow.
 schedule::Plan KernelGenerator::fitted(schedule::Plan plan) const {
   plan.factors = kernel().choice_of(plan).factors;
-  plan.vector_width = std::min(plan.vector_width, specification_.cells_per_batch);
+  plan.vector_width = std::min(plan.vector_width, specification_.cell.access.cells_per_batch);
   plan.contraction = contraction(plan.contraction, is_facet());
   plan.subbatches = kernel::has_dense_products(plan.contraction)
-                        ? std::min(plan.subbatches, specification_.cells_per_batch / plan.vector_width)
+                        ? std::min(plan.subbatches, specification_.cell.access.cells_per_batch / plan.vector_width)
                         : 1;
   // Sums of functionals cancel, so that they are computed in double.
-  if (specification_.outputs.empty()) return schedule::without_unused_keys(schedule::in_double(plan));
+  if (specification_.cell.fields.outputs.empty()) return schedule::without_unused_keys(schedule::in_double(plan));
   // Only the action of a bilinear form may compute in floats: solvers correct its errors, while those of right-hand
   // sides stay.
-  const bool is_action = specification_.num_trials > 0;
+  const bool is_action = specification_.cell.num_trials > 0;
   return schedule::without_unused_keys(is_action ? plan : computing_in_double(plan));
 }
 
 schedule::Plan KernelGenerator::computing_in_double(schedule::Plan plan) const {
   if (plan.compute == schedule::Precision::double_precision) return plan;
   plan.compute = plan.accumulate = schedule::Precision::double_precision;
-  plan.vector_width =
-      std::min(plan.vector_width, tune::usual_width(specification_.cells_per_batch, register_width(), plan.compute));
+  plan.vector_width = std::min(
+      plan.vector_width, tune::usual_width(specification_.cell.access.cells_per_batch, register_width(), plan.compute));
   return plan;
 }
 
@@ -304,8 +265,8 @@ schedule::Plan KernelGenerator::computing_in_floats(schedule::Plan plan) const {
   plan = schedule::in_single(plan);
   const bool gathers_patches = plan.has_patches && plan.vector_width == most_patches_per_batch();
   if (schedule::may_have_lanes(plan) && !gathers_patches)
-    plan.vector_width =
-        std::max(plan.vector_width, tune::usual_width(specification_.cells_per_batch, register_width(), plan.compute));
+    plan.vector_width = std::max(plan.vector_width, tune::usual_width(specification_.cell.access.cells_per_batch,
+                                                                      register_width(), plan.compute));
   return plan;
 }
 
@@ -325,8 +286,8 @@ void KernelGenerator::take_quick_flags(schedule::Plan& plan) const {
 kernel::Contraction KernelGenerator::contraction(kernel::Contraction asked, bool has_facets) const {
   using kernel::Contraction;
   if (has_facets) return Contraction::dense;
-  if (is_matrix()) return element::is_tensor(specification_.shape) ? Contraction::collocated : Contraction::dense;
-  if (element::is_tensor(specification_.shape)) {
+  if (is_matrix()) return element::is_tensor(specification_.shape()) ? Contraction::collocated : Contraction::dense;
+  if (element::is_tensor(specification_.shape())) {
     const bool is_other = asked == Contraction::modal || (asked == Contraction::separable && !is_separable_);
     return is_other ? Contraction::collocated : asked;
   }
@@ -336,12 +297,12 @@ kernel::Contraction KernelGenerator::contraction(kernel::Contraction asked, bool
 tune::PlanningProblem KernelGenerator::problem() const {
   tune::PlanningProblem result;
   result.text = function_text_ + surroundings_of(specification_);
-  result.is_tensor = element::is_tensor(specification_.shape);
+  result.is_tensor = element::is_tensor(specification_.shape());
   result.has_modes = has_modes_;
   result.is_separable = is_separable_;
-  result.num_points = specification_.rule.num_points();
-  result.points_per_axis = static_cast<int>(specification_.rule.points_1d.size());
-  for (const auto* uses : {&specification_.inputs, &specification_.outputs})
+  result.num_points = specification_.cell.fields.quadrature.num_points();
+  result.points_per_axis = static_cast<int>(specification_.cell.fields.quadrature.points_1d.size());
+  for (const auto* uses : {&specification_.cell.fields.inputs, &specification_.cell.fields.outputs})
     for (const auto& use : *uses) {
       result.num_dofs = std::max(result.num_dofs, use.element->num_dofs());
       result.nodes_per_axis = std::max(result.nodes_per_axis, use.element->degree() + 1);
@@ -353,31 +314,32 @@ tune::PlanningProblem KernelGenerator::problem() const {
   result.flag_sets = options_.device->flag_sets();
   result.gathers = planner().ways_to_gather();
   result.scatter = schedule::name(usual_scatter(specification_, options_));
-  result.whole_runs_share = specification_.whole_runs_share;
-  result.has_longer_runs = std::ranges::any_of(specification_.spaces, [](const space::ElementLayout* layout) {
-    return std::ranges::any_of(layout->run_lengths, [](int length) { return length > 1; });
-  });
-  result.cells_per_batch = specification_.cells_per_batch;
+  result.whole_runs_share = specification_.cell.whole_runs_share;
+  result.has_longer_runs =
+      std::ranges::any_of(specification_.cell.access.spaces, [](const space::ElementLayout* layout) {
+        return std::ranges::any_of(layout->run_lengths, [](int length) { return length > 1; });
+      });
+  result.cells_per_batch = specification_.cell.access.cells_per_batch;
   result.target = kernel().target;
   result.register_width = register_width();
   result.patches_per_batch = most_patches_per_batch();
-  result.num_batches = static_cast<double>(specification_.num_batches);
+  result.num_batches = static_cast<double>(specification_.sizes.num_batches);
   result.num_threads = options_.device->num_threads();
   result.shares_data = kernel().rows_per_batch({}) < 0.5;
   result.streams_outputs = streams_outputs();
-  result.input_bytes = specification_.input_bytes;
-  result.output_bytes = specification_.output_bytes;
+  result.input_bytes = specification_.sizes.input_bytes;
+  result.output_bytes = specification_.sizes.output_bytes;
   return result;
 }
 
 bool KernelGenerator::streams_outputs() const {
-  const bool is_exclusive = std::ranges::all_of(specification_.output_spaces, [this](int space) {
-    return specification_.spaces[static_cast<std::size_t>(space)]->num_runs == 0;
+  const bool is_exclusive = std::ranges::all_of(specification_.cell.access.output_spaces, [this](int space) {
+    return specification_.cell.access.spaces[static_cast<std::size_t>(space)]->num_runs == 0;
   });
-  const double bytes =
-      (specification_.input_bytes + specification_.output_bytes) * static_cast<double>(specification_.num_batches);
+  const double bytes = (specification_.sizes.input_bytes + specification_.sizes.output_bytes) *
+                       static_cast<double>(specification_.sizes.num_batches);
   const auto seen = machine::resident(planner().options().machine, bytes, options_.device->num_threads());
-  return is_exclusive && specification_.output_bytes > 0 &&
+  return is_exclusive && specification_.sizes.output_bytes > 0 &&
          seen.levels.size() == planner().options().machine.levels.size();
 }
 

@@ -18,11 +18,8 @@ bool has_usual_plan(const KernelSpecification& specification, const KernelOption
 /// Says whether the kernel is one of an action that the options want in single precision (KernelOptions::precision).
 bool is_single(const KernelSpecification& specification, const KernelOptions& options);
 
-/// Number of patches in a batch, 0 where cells are gathered one by one.
-int patches_per_batch(const KernelSpecification& specification, const space::ElementLayout& layout);
-
-/// Names all that the text of a kernel depends on besides its integrals, the plan and the width of patches: rule,
-/// elements, access to vectors. Equal specifications give equal texts.
+/// Names all that the text of a kernel depends on besides its integrals and the plan: rule, elements, access to
+/// vectors. Equal specifications give equal texts.
 std::string surroundings_of(const KernelSpecification& specification);
 
 /// Describes a kernel to the planner, and makes the text of the plan that is taken.
@@ -43,7 +40,7 @@ private:
   static constexpr std::size_t most_factor_storages = 6; ///< number of factor storages that the planner weighs at most
 
   const tune::CellKernel& kernel() const { return lowering_.kernel(); }
-  bool is_facet() const { return kernel().is_facet(); }
+  bool is_facet() const { return kernel().cell.is_facet(); }
   bool is_matrix() const { return specification_.purpose == Purpose::matrix; }
   const tune::Planner& planner() const { return *options_.planner; }
   int register_width() const;

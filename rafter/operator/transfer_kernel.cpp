@@ -20,19 +20,19 @@ schedule::LoweringInput lowering_input(const TransferCells& cells, TransferDirec
                                        const kernel::TensorProgram& program, const schedule::Target& target) {
   schedule::LoweringInput result;
   result.program = &program;
-  result.spaces.push_back(cells.coarse.layout);
+  result.access.spaces.push_back(cells.coarse.layout);
   std::vector<int> children;
   for (const auto& child : cells.children) {
-    children.push_back(static_cast<int>(result.spaces.size()));
-    result.spaces.push_back(child.layout);
+    children.push_back(static_cast<int>(result.access.spaces.size()));
+    result.access.spaces.push_back(child.layout);
   }
   const bool prolongates = direction == TransferDirection::prolongation;
-  (prolongates ? result.input_spaces : result.output_spaces) = {0};
-  (prolongates ? result.output_spaces : result.input_spaces) = std::move(children);
+  (prolongates ? result.access.input_spaces : result.access.output_spaces) = {0};
+  (prolongates ? result.access.output_spaces : result.access.input_spaces) = std::move(children);
   result.input_vectors.assign(program.inputs.size(), 0);
   result.output_vectors.assign(program.outputs.size(), 0);
   result.num_trial_vectors = 1;
-  result.cells_per_batch = cells.cells_per_batch;
+  result.access.cells_per_batch = cells.cells_per_batch;
   result.has_lists = cells.has_lists();
   result.target = target;
   return result;

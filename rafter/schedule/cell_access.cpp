@@ -54,7 +54,7 @@ void whole_run(Context& context, const EntryMove& move_entry, int total, const N
 class FieldAccess {
 public:
   FieldAccess(Context& context, int space, int components, const Placement& placement, EntryMove move_entry)
-      : context_(context), layout_(*context.input.spaces[static_cast<std::size_t>(space)]), space_(space),
+      : context_(context), layout_(*context.input.access.spaces[static_cast<std::size_t>(space)]), space_(space),
         components_(components), placement_(placement), move_entry_(std::move(move_entry)) {}
 
   /// `writes`: lanes without a cell take no part.
@@ -78,8 +78,8 @@ public:
       Statements full, partial;
       full_interior(full);
       partial_interior(partial);
-      to.push_back(
-          branch(ieq(context_.num_active(), integer(context_.input.cells_per_batch)), block(full), block(partial)));
+      to.push_back(branch(ieq(context_.num_active(), integer(context_.input.access.cells_per_batch)), block(full),
+                          block(partial)));
     }
   }
 
@@ -109,8 +109,8 @@ private:
     }
     Statements partial;
     each_listed_dof(list, number, context_.active_lanes(), partial);
-    to.push_back(
-        branch(ieq(context_.num_active(), integer(context_.input.cells_per_batch)), block(full), block(partial)));
+    to.push_back(branch(ieq(context_.num_active(), integer(context_.input.access.cells_per_batch)), block(full),
+                        block(partial)));
   }
   std::vector<int> placed(const std::vector<int>& dofs) const {
     std::vector<int> entries;
@@ -207,7 +207,7 @@ private:
     const NodePtr start =
         context_.define_integer(to, "s", iload(buffer(space::role::interior_starts), context_.batch()));
     each_interior(to, nullptr, [&](const NodePtr& number) {
-      return context_.at_cell(iadd(start, imul(number, integer(context_.input.cells_per_batch))));
+      return context_.at_cell(iadd(start, imul(number, integer(context_.input.access.cells_per_batch))));
     });
   }
   void partial_interior(Statements& to) {
@@ -259,7 +259,7 @@ namespace {
 class PatchAccess {
 public:
   PatchAccess(Context& context, int space, int components)
-      : context_(context), patch_(*context.input.spaces[static_cast<std::size_t>(space)]->patch), space_(space),
+      : context_(context), patch_(*context.input.access.spaces[static_cast<std::size_t>(space)]->patch), space_(space),
         components_(components),
         array_(context.work(context.fresh("patch"), std::int64_t{components} * patch_.num_nodes)) {}
 
@@ -350,7 +350,7 @@ struct Field {
 };
 Field field_of(const Context& context, int space, int components, const std::string& array,
                const Placement& placement) {
-  return {space, components, array, placement, *context.input.spaces[static_cast<std::size_t>(space)]};
+  return {space, components, array, placement, *context.input.access.spaces[static_cast<std::size_t>(space)]};
 }
 
 /// `alone`: the gather of cells without a patch.
@@ -397,7 +397,7 @@ void scatter_patches(Context& context, const Field& field, const std::string& ve
 
 void gather(Context& context, int field, const std::string& target, const Placement& placement, Statements& to) {
   const auto& use = context.program.inputs[static_cast<std::size_t>(field)];
-  const int space = context.input.input_spaces[static_cast<std::size_t>(field)];
+  const int space = context.input.access.input_spaces[static_cast<std::size_t>(field)];
   const std::string vector =
       context.global(role::input_vector, context.input.input_vectors[static_cast<std::size_t>(field)]);
   FieldAccess access(context, space, use.components, placement,
@@ -417,11 +417,11 @@ void gather(Context& context, int field, const std::string& target, const Placem
 
 void announce(Context& context, int space, int components, const std::string& vector) {
   if (context.input.has_lists || context.in_groups()) return;
-  const auto& layout = *context.input.spaces[static_cast<std::size_t>(space)];
+  const auto& layout = *context.input.access.spaces[static_cast<std::size_t>(space)];
   const auto buffer = [&](const char* role) { return context.global(role, space, Type::integer); };
   const NodePtr next = context.next_batch(), place = imul(next, integer(2));
   const std::int64_t numbers =
-      static_cast<std::int64_t>(layout.interior_dofs.size()) * components * context.input.cells_per_batch;
+      static_cast<std::int64_t>(layout.interior_dofs.size()) * components * context.input.access.cells_per_batch;
   const auto interior = [&] { return iload(buffer(space::role::interior_starts), next); };
   const auto touched = [&](int which) { return iload(buffer(space::role::first_touch), iadd(place, integer(which))); };
   const auto behind_interior = [&] { return iadd(interior(), integer(numbers)); };
@@ -440,7 +440,7 @@ void store_matrices(Context& context, int field, const std::string& source, Stat
   for (std::size_t f = 0; f < static_cast<std::size_t>(field); ++f)
     first += std::int64_t{outputs[f].components} * outputs[f].num_dofs();
   const auto& use = outputs[static_cast<std::size_t>(field)];
-  const int records = num_matrix_records(num_matrix_entries(context.program), context.input.cells_per_batch);
+  const int records = num_matrix_records(num_matrix_entries(context.program), context.input.access.cells_per_batch);
   const std::string matrices = context.global(role::output_vector, 0, Type::real, true);
   const NodePtr turn = idiv(context.batch(), records);
   const NodePtr record = context.define_integer(
@@ -496,7 +496,7 @@ void scatter(Context& context, int field, const std::string& source, const Place
   const auto& use = context.program.outputs[static_cast<std::size_t>(field)];
   if (use.trial_element != nullptr) return store_matrices(context, field, source, to);
   if (has_cell_vectors(context.plan)) return store_cell_vector(context, field, source, placement, to);
-  const int space = context.input.output_spaces[static_cast<std::size_t>(field)];
+  const int space = context.input.access.output_spaces[static_cast<std::size_t>(field)];
   const std::string vector = context.global(
       role::output_vector, context.input.output_vectors[static_cast<std::size_t>(field)], Type::real, true);
   bool stores_interior = false;
@@ -544,8 +544,9 @@ void scatter(Context& context, int field, const std::string& source, const Place
 void mask(Context& context, int number, const std::string& target, const Placement& placement, Statements& to) {
   const auto& use = context.program.masks[static_cast<std::size_t>(number)];
   const auto field = static_cast<std::size_t>(use.field);
-  const int space = use.is_of_output ? context.input.output_spaces[field] : context.input.input_spaces[field];
-  const auto& layout = *context.input.spaces[static_cast<std::size_t>(space)];
+  const int space =
+      use.is_of_output ? context.input.access.output_spaces[field] : context.input.access.input_spaces[field];
+  const auto& layout = *context.input.access.spaces[static_cast<std::size_t>(space)];
   const int components = context.program.field_of(use).components, per_factor = components / use.components;
   if (layout.num_runs == 0) return;
   const std::string factors = context.global(role::mask, number, Type::real32);

@@ -23,7 +23,7 @@ Plan for_items(Plan plan) {
 }
 
 /// Items for the cells of a batch: one for each, or one whose lanes hold them.
-int items_of_batch(const Context& context) { return context.has_items() ? context.input.cells_per_batch : 1; }
+int items_of_batch(const Context& context) { return context.has_items() ? context.input.access.cells_per_batch : 1; }
 
 /// `of_batch` for so many batches from `first` on, one after the other.
 NodePtr in_turn(const NodePtr& first, NodePtr count, NodePtr of_batch) {
@@ -33,7 +33,7 @@ NodePtr in_turn(const NodePtr& first, NodePtr count, NodePtr of_batch) {
 
 /// The batches of a group side by side. The last group of a run may have fewer.
 LoopProgram with_batches_in_items(Context& context, Statements of_batch) {
-  const int cells = context.input.cells_per_batch;
+  const int cells = context.input.access.cells_per_batch;
   const double that_fit = most_work_bytes / std::max(1.0, cells * work_bytes(context.result)),
                that_fill = static_cast<double>(context.input.target.items_in_step) / cells;
   const int batches = std::max(1, static_cast<int>(std::min(that_fit, that_fill)));
@@ -80,7 +80,7 @@ NodePtr side_by_side(NodePtr of_batch) {
 }
 
 bool accepts_cell_per_item(const LoweringInput& input, const Plan&) {
-  return input.target.has_groups && input.cells_per_batch <= most_items;
+  return input.target.has_groups && input.access.cells_per_batch <= most_items;
 }
 
 LoopProgram lower_cell_per_item(const LoweringInput& input, const Plan& plan) {

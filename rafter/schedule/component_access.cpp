@@ -15,7 +15,7 @@ public:
   InteriorNumbers(Context& context, int space, int components, NodePtr component, const Placement& placement)
       : context_(context), starts_(context.global(space::role::interior_starts, space, Type::integer)),
         components_(components), component_(std::move(component)) {
-    for (const int dof : context.input.spaces[static_cast<std::size_t>(space)]->interior_dofs)
+    for (const int dof : context.input.access.spaces[static_cast<std::size_t>(space)]->interior_dofs)
       entries_.push_back(placement.dof_entries[static_cast<std::size_t>(dof)]);
   }
 
@@ -24,7 +24,7 @@ public:
 
   /// Batches without padded lanes go by `full`, others by `partial`.
   static NodePtr in_full_batches(Context& context, Statements full, Statements partial) {
-    return branch(ieq(context.num_active(), integer(context.input.cells_per_batch)), block(std::move(full)),
+    return branch(ieq(context.num_active(), integer(context.input.access.cells_per_batch)), block(std::move(full)),
                   block(std::move(partial)));
   }
   /// Calls move(index in the vector, number of the dof) for each dof of a full batch.
@@ -48,7 +48,7 @@ public:
 
 private:
   NodePtr number(NodePtr dof) const { return iadd(imul(std::move(dof), integer(components_)), component_); }
-  int cells() const { return context_.input.cells_per_batch; }
+  int cells() const { return context_.input.access.cells_per_batch; }
 
   Context& context_;
   std::string starts_;
@@ -60,7 +60,7 @@ private:
 } // namespace
 
 bool has_interior_alone(const Context& context, int space) {
-  const auto& layout = *context.input.spaces[static_cast<std::size_t>(space)];
+  const auto& layout = *context.input.access.spaces[static_cast<std::size_t>(space)];
   return context.has_cell_lanes() && !context.in_groups() && !context.input.has_lists && layout.num_runs == 0 &&
          !layout.interior_dofs.empty();
 }
@@ -68,7 +68,7 @@ bool has_interior_alone(const Context& context, int space) {
 std::vector<NodePtr> gather_component(Context& context, int field, const Placement& placement, const NodePtr& component,
                                       Statements& to) {
   const auto position = static_cast<std::size_t>(field);
-  const InteriorNumbers numbers(context, context.input.input_spaces[position],
+  const InteriorNumbers numbers(context, context.input.access.input_spaces[position],
                                 context.program.inputs[position].components, component, placement);
   const std::string vector = context.global(role::input_vector, context.input.input_vectors[position]);
   const auto size = static_cast<std::int64_t>(placement.dof_entries.size());
@@ -94,7 +94,7 @@ std::vector<NodePtr> gather_component(Context& context, int field, const Placeme
 void scatter_component(Context& context, int field, const Placement& placement, const NodePtr& component,
                        const std::vector<NodePtr>& values, Statements& to) {
   const auto position = static_cast<std::size_t>(field);
-  const InteriorNumbers numbers(context, context.input.output_spaces[position],
+  const InteriorNumbers numbers(context, context.input.access.output_spaces[position],
                                 context.program.outputs[position].components, component, placement);
   const std::string vector =
       context.global(role::output_vector, context.input.output_vectors[position], Type::real, true);

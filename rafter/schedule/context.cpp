@@ -115,7 +115,7 @@ void Context::announce_row(const std::string& role, int numbers) {
   if (!plan.prefetch || !has_cell_lanes()) return;
   const std::string buffer = global(role);
   if (std::ranges::find(streams, buffer, &Stream::vector) != streams.end()) return;
-  const std::int64_t num_entries = std::int64_t{numbers} * input.cells_per_batch;
+  const std::int64_t num_entries = std::int64_t{numbers} * input.access.cells_per_batch;
   const NodePtr size = integer(num_entries);
   const NodePtr row = iload(global(role::data_rows, 0, Type::integer), next_batch());
   streams.push_back({buffer, imul(row, size), imul(iadd(row, integer(1)), size), num_entries});

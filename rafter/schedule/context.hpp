@@ -52,7 +52,7 @@ public:
   bool has_cell_lanes() const { return lane_axis == LaneAxis::cell; }
   bool has_point_lanes() const { return lane_axis == LaneAxis::point; }
   /// Sub-batches of a batch.
-  int num_subbatches() const { return has_lanes() ? input.cells_per_batch / plan.vector_width : 1; }
+  int num_subbatches() const { return has_lanes() ? input.access.cells_per_batch / plan.vector_width : 1; }
   /// Turns that they take.
   int num_passes() const { return num_subbatches() / subbatches; }
   /// Number of the pass: the variable of the loop over them.
@@ -68,7 +68,7 @@ public:
   NodePtr at_point(NodePtr start) const { return has_point_lanes() ? iadd(std::move(start), lane()) : start; }
   /// Element of a global array with one entry per cell of a batch: entry * cells + cell, as whole registers.
   NodePtr lane_entry(NodePtr entry) const {
-    if (!has_cell_lanes()) return at_cell(imul(std::move(entry), integer(input.cells_per_batch)));
+    if (!has_cell_lanes()) return at_cell(imul(std::move(entry), integer(input.access.cells_per_batch)));
     return iadd(first_of_subbatch(std::move(entry)), lane());
   }
   /// The first lane of such an element, with cells in lanes.

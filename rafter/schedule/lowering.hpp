@@ -12,7 +12,7 @@
 #include <rafter/schedule/point_stage.hpp>
 
 /// Parts that the mappings share: access to vectors, contractions of lines, the QFunction. A batch holds
-/// LoweringInput::cells_per_batch cells; a mapping takes them in a loop, or binds Plan::vector_width of them (a
+/// VectorAccess::cells_per_batch cells; a mapping takes them in a loop, or binds Plan::vector_width of them (a
 /// sub-batch) to SIMD lanes. A pass handles one or several sub-batches, whose numbers stand side by side in work
 /// arrays.
 namespace rafter::schedule {

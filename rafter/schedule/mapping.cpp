@@ -11,8 +11,13 @@
 #include <rafter/schedule/plain.hpp>
 #include <rafter/schedule/simd_cells.hpp>
 #include <rafter/schedule/simd_points.hpp>
+#include <rafter/space/layout.hpp>
 
 namespace rafter::schedule {
+
+int VectorAccess::patches_per_batch(const space::ElementLayout& layout) const {
+  return layout.patch == nullptr ? 0 : cells_per_batch / static_cast<int>(layout.patch->corners.size());
+}
 
 std::int64_t num_matrix_entries(const kernel::TensorProgram& program) {
   std::int64_t result = 0;
@@ -96,13 +101,13 @@ LoopProgram lower(const LoweringInput& input, Plan& plan) {
   const Mapping& chosen = choose_mapping(input, plan);
   const auto divides = [&] {
     return plan.vector_width > 0 && plan.subbatches > 0 &&
-           input.cells_per_batch % (plan.vector_width * plan.subbatches) == 0;
+           input.access.cells_per_batch % (plan.vector_width * plan.subbatches) == 0;
   };
   if (!(chosen.has_items && plan.vector_width == 1) && !divides())
-    throw base::InternalError(fmt::format("batches of {} cells do not divide into groups of {}", input.cells_per_batch,
-                                          plan.subbatches == 1
-                                              ? fmt::format("{}", plan.vector_width)
-                                              : fmt::format("{} x {}", plan.subbatches, plan.vector_width)));
+    throw base::InternalError(
+        fmt::format("batches of {} cells do not divide into groups of {}", input.access.cells_per_batch,
+                    plan.subbatches == 1 ? fmt::format("{}", plan.vector_width)
+                                         : fmt::format("{} x {}", plan.subbatches, plan.vector_width)));
   plan.mapping = chosen.name;
   LoopProgram program = chosen.lower(input, plan);
   verify(program);

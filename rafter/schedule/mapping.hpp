@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <rafter/schedule/target.hpp>
@@ -24,6 +25,20 @@ namespace role {
 inline constexpr const char* cell_vector = "cell_vector";
 } // namespace role
 
+/// Where the unknowns of a kernel's fields are in vectors.
+struct VectorAccess {
+  std::vector<const space::ElementLayout*> spaces; ///< distinct gather patterns
+  std::vector<int> input_spaces;                   ///< pattern of each input field
+  std::vector<int> output_spaces; ///< pattern of each output field; -1: cell matrices, which are not added
+  int cells_per_batch = 8;        ///< cells of a batch, side by side in the data
+  /// Number of patches in a batch of these cells; 0 where cells are gathered one by one.
+  int patches_per_batch(const space::ElementLayout& layout) const;
+};
+inline auto members(const VectorAccess& value) {
+  const auto& [spaces, input_spaces, output_spaces, cells_per_batch] = value;
+  return std::tie(spaces, input_spaces, output_spaces, cells_per_batch);
+}
+
 /// Where what set-up stores per point stands.
 enum class StoredOrder : std::uint8_t {
   by_batch, ///< shape (batch, sub-batch of LoweringInput::interleave cells, point, slot, cell of the sub-batch)
@@ -33,11 +48,9 @@ enum class StoredOrder : std::uint8_t {
 /// What a mapping lowers: a tensor program and how its fields live in vectors.
 struct LoweringInput {
   const kernel::TensorProgram* program = nullptr;
-  std::vector<const space::ElementLayout*> spaces; ///< distinct gather patterns
-  std::vector<int> input_spaces, output_spaces;    ///< pattern of each input and output field
-  std::vector<int> input_vectors, output_vectors;  ///< number of the vector of each input and output field
-  int num_trial_vectors = 0;                       ///< input vectors of lower numbers hold trial functions
-  int cells_per_batch = 8;                         ///< cells of a batch, side by side in the data
+  VectorAccess access;
+  std::vector<int> input_vectors, output_vectors; ///< number of the vector of each input and output field
+  int num_trial_vectors = 0;                      ///< input vectors of lower numbers hold trial functions
   StoredOrder stored_order =
       StoredOrder::by_batch; ///< memory layout of the stored point data, fixed by the kernel that reads them
   int interleave = 0; ///< cells side by side in the stored point data, fixed by the kernel that reads them; 0: a batch

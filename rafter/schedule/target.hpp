@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <tuple>
 
 namespace rafter::schedule {
 
@@ -12,5 +13,9 @@ struct Target {
   int lanes_of_item = 1;   ///< doubles that an item computes at a time, in vectors; 1: items are what computes together
   bool operator==(const Target&) const = default;
 };
+inline auto members(const Target& value) {
+  const auto& [has_lanes, has_groups, items_in_step, lanes_of_item] = value;
+  return std::tie(has_lanes, has_groups, items_in_step, lanes_of_item);
+}
 
 } // namespace rafter::schedule

@@ -32,9 +32,9 @@ bool can_be_written(const Context& context, const Step& step) {
   const auto field = static_cast<std::size_t>(step.field);
   switch (step.kind) {
   case StepKind::gather:
-    return moves(context.program.inputs[field], context.input.input_spaces[field]);
+    return moves(context.program.inputs[field], context.input.access.input_spaces[field]);
   case StepKind::scatter:
-    return moves(context.program.outputs[field], context.input.output_spaces[field]);
+    return moves(context.program.outputs[field], context.input.access.output_spaces[field]);
   case StepKind::butterfly:
     return true;
   default:
@@ -179,10 +179,10 @@ void lower_written(Context& context, std::size_t first, std::size_t count, State
   for (const auto& step : written) {
     const auto field = static_cast<std::size_t>(step.field);
     if (step.kind == StepKind::gather)
-      announce(context, context.input.input_spaces[field], context.program.inputs[field].components,
+      announce(context, context.input.access.input_spaces[field], context.program.inputs[field].components,
                context.global(role::input_vector, context.input.input_vectors[field]));
     if (step.kind == StepKind::scatter && !context.plan.is_streaming)
-      announce(context, context.input.output_spaces[field], context.program.outputs[field].components,
+      announce(context, context.input.access.output_spaces[field], context.program.outputs[field].components,
                context.global(role::output_vector, context.input.output_vectors[field], Type::real, true));
   }
   const int components = components_of(context, written.front());

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <tuple>
 #include <vector>
 
 namespace rafter::element {
@@ -33,6 +34,12 @@ struct ElementLayout {
   /// Gather pattern of batches of patches; null: there are none, or they are not used.
   std::shared_ptr<const PatchLayout> patch;
 };
+inline auto members(const ElementLayout& value) {
+  const auto& [element, num_runs, run_dims, run_entities, run_lengths, run_dofs, interior_dofs, permutations,
+               permutation_offsets, arrangements, arrangement_offsets, patch] = value;
+  return std::tie(element, num_runs, run_dims, run_entities, run_lengths, run_dofs, interior_dofs, permutations,
+                  permutation_offsets, arrangements, arrangement_offsets, patch);
+}
 
 /// The gather pattern of a patch (mesh/patches.hpp), for the dofs that its cells share with one another or with other
 /// cells. The dofs on a corner, an edge, a face and in the interior of the patch are runs like those of one large cell,
@@ -52,6 +59,14 @@ struct PatchLayout {
   /// Nodes, in the way of ElementLayout::arrangements; those of the pieces as cells see them come first.
   std::vector<int> arrangements;
 };
+inline auto members(const PatchLayout::PatchRun& value) {
+  const auto& [child, run] = value;
+  return std::tie(child, run);
+}
+inline auto members(const PatchLayout& value) {
+  const auto& [num_nodes, corners, places, run_lengths, num_pieces, pieces, arrangements] = value;
+  return std::tie(num_nodes, corners, places, run_lengths, num_pieces, pieces, arrangements);
+}
 
 /// Makes the gather pattern of an element. Permutations that are equal as lists share one place in the table, so two
 /// codes that act alike on an entity's dofs (all of them on a single dof) have the same offset, and an offset equal to

@@ -74,11 +74,6 @@ int num_stored(const kernel::QFunction& setup, kernel::OutputKind kind) {
 
 // --- the kernel -----------------------------------------------------------------------------------------------------
 
-int CellKernel::patches_per_batch(const space::ElementLayout& layout) const {
-  if (is_facet() || layout.patch == nullptr) return 0;
-  return cells_per_batch / static_cast<int>(layout.patch->corners.size());
-}
-
 const kernel::Choice& CellKernel::choice_of(const schedule::Plan& plan) const {
   const auto found = std::ranges::find(choices, plan.factors, &kernel::Choice::factors);
   return found == choices.end() ? choices.front() : *found;
@@ -89,13 +84,14 @@ double CellKernel::rows_per_batch(const schedule::Plan& plan) const {
 }
 
 kernel::ProgramInput CellKernel::input_of(kernel::QFunction function, kernel::Contraction contraction) const {
-  kernel::ProgramInput result = program;
-  result.inputs.clear();
-  result.outputs.clear();
-  for (const auto i : used(function, program.inputs, reads)) result.inputs.push_back(program.inputs[i]);
-  for (const auto i : used(function, program.outputs, writes)) result.outputs.push_back(program.outputs[i]);
-  result.function = std::move(function);
-  result.options.contraction = contraction;
+  kernel::ProgramInput result{
+      .fields = cell.fields, .function = std::move(function), .contraction = contraction, .tables = tables};
+  result.fields.inputs.clear();
+  result.fields.outputs.clear();
+  for (const auto i : used(result.function, cell.fields.inputs, reads))
+    result.fields.inputs.push_back(cell.fields.inputs[i]);
+  for (const auto i : used(result.function, cell.fields.outputs, writes))
+    result.fields.outputs.push_back(cell.fields.outputs[i]);
   return result;
 }
 
@@ -128,19 +124,22 @@ KernelLowering::Loops& KernelLowering::loops(const schedule::Plan& plan) {
 
 schedule::LoweringInput KernelLowering::input_of(const kernel::TensorProgram& program,
                                                  const kernel::QFunction& function) const {
+  const auto& cell = kernel_.cell;
   schedule::LoweringInput result;
   result.program = &program;
-  result.spaces = kernel_.spaces;
-  result.cells_per_batch = kernel_.cells_per_batch;
-  result.has_lists = kernel_.is_facet();
+  result.access = {.spaces = cell.access.spaces,
+                   .input_spaces = {},
+                   .output_spaces = {},
+                   .cells_per_batch = cell.access.cells_per_batch};
+  result.has_lists = cell.is_facet();
   result.target = kernel_.target;
-  for (const auto i : used(function, kernel_.program.inputs, reads)) {
-    result.input_spaces.push_back(kernel_.input_spaces[i]);
+  for (const auto i : used(function, cell.fields.inputs, reads)) {
+    result.access.input_spaces.push_back(cell.access.input_spaces[i]);
     result.input_vectors.push_back(static_cast<int>(i));
   }
-  result.num_trial_vectors = kernel_.num_trials;
-  for (const auto i : used(function, kernel_.program.outputs, writes)) {
-    result.output_spaces.push_back(kernel_.output_spaces[i]);
+  result.num_trial_vectors = cell.num_trials;
+  for (const auto i : used(function, cell.fields.outputs, writes)) {
+    result.access.output_spaces.push_back(cell.access.output_spaces[i]);
     result.output_vectors.push_back(static_cast<int>(i));
   }
   return result;
@@ -152,7 +151,7 @@ KernelLowering::Loops KernelLowering::loops_of(const schedule::LoweringInput& in
   result.mapping = plan.mapping;
   result.stored_order = input.stored_order;
   result.interleave = input.interleave;
-  require_work_fits(result.program, kernel_.program.quadrature);
+  require_work_fits(result.program, kernel_.cell.fields.quadrature);
   return result;
 }
 
@@ -191,9 +190,9 @@ LoweredKernel KernelLowering::setup(const schedule::Plan& plan, const schedule::
 
 Estimate KernelLowering::estimate(const schedule::Plan& plan) {
   const auto& cost = kernel_.choice_of(plan).cost;
-  const int cells = kernel_.cells_per_batch;
+  const int cells = kernel_.cell.access.cells_per_batch;
   const double words =
-      stored_words(plan) * (cost.cell_words + cost.point_words * kernel_.program.quadrature.num_points());
+      stored_words(plan) * (cost.cell_words + cost.point_words * kernel_.cell.fields.quadrature.num_points());
   return {.flops = kernel::count_flops(program(plan)) * cells,
           .data_bytes = 8 * words * cells * kernel_.rows_per_batch(plan)};
 }
@@ -201,19 +200,19 @@ Estimate KernelLowering::estimate(const schedule::Plan& plan) {
 double KernelLowering::data_bytes(const schedule::LoopProgram& loops, const schedule::Plan& plan) const {
   using kernel::OutputKind;
   const auto& [main, setup] = kernel_.choice_of(plan).functions;
-  const auto& program = kernel_.program;
+  const auto& cell = kernel_.cell;
   const int dim = main.tdim();
   const double stored =
       num_stored(setup, OutputKind::stored_cell) +
-      static_cast<double>(program.quadrature.num_points()) * num_stored(setup, OutputKind::stored_point);
+      static_cast<double>(cell.fields.quadrature.num_points()) * num_stored(setup, OutputKind::stored_point);
   double words = stored_words(plan) * stored;
-  const double whole = kernel_.whole_runs_share;
+  const double whole = cell.whole_runs_share;
   double starts = 0;
   for (const auto& argument : loops.arguments()) {
     if (argument.role == schedule::role::map)
-      words += static_cast<double>(kernel::map_modes(kernel_.map, dim).size()) * dim;
-    if (argument.role == schedule::role::nodes) words += program.geometry->num_dofs() * dim;
-    if (argument.role == schedule::role::cell_coefficients) words += kernel_.num_coefficients;
+      words += static_cast<double>(kernel::map_modes(cell.map, dim).size()) * dim;
+    if (argument.role == schedule::role::nodes) words += cell.fields.geometry->num_dofs() * dim;
+    if (argument.role == schedule::role::cell_coefficients) words += cell.num_coefficients;
     if (argument.role == space::role::dof_entries) starts += dofs_per_batch(argument.index);
     if (argument.role == space::role::run_starts)
       starts += starts_per_batch(loops, argument.index) *
@@ -221,20 +220,20 @@ double KernelLowering::data_bytes(const schedule::LoopProgram& loops, const sche
     if (argument.role == space::role::unpatterned_entries) // and the number of the batch among its like
       starts += (1 - whole) * (dofs_per_batch(argument.index) + 1);
   }
-  return 8 * words * kernel_.rows_per_batch(plan) * kernel_.cells_per_batch + 4 * starts;
+  return 8 * words * kernel_.rows_per_batch(plan) * kernel_.cell.access.cells_per_batch + 4 * starts;
 }
 
 double KernelLowering::dofs_per_batch(int space) const {
-  return static_cast<double>(kernel_.spaces[static_cast<std::size_t>(space)]->run_dofs.size()) *
-         kernel_.cells_per_batch;
+  return static_cast<double>(kernel_.cell.access.spaces[static_cast<std::size_t>(space)]->run_dofs.size()) *
+         kernel_.cell.access.cells_per_batch;
 }
 
 /// Of batches of patches, if the kernel gathers those.
 double KernelLowering::starts_per_batch(const schedule::LoopProgram& loops, int space) const {
-  const auto& layout = *kernel_.spaces[static_cast<std::size_t>(space)];
+  const auto& layout = *kernel_.cell.access.spaces[static_cast<std::size_t>(space)];
   if (takes_table(loops, space::role::patch_starts, space))
-    return static_cast<double>(layout.patch->run_lengths.size()) * kernel_.patches_per_batch(layout);
-  return static_cast<double>(layout.num_runs) * kernel_.cells_per_batch;
+    return static_cast<double>(layout.patch->run_lengths.size()) * kernel_.cell.patches_per_batch(layout);
+  return static_cast<double>(layout.num_runs) * kernel_.cell.access.cells_per_batch;
 }
 
 } // namespace rafter::tune

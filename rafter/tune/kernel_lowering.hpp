@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,26 +17,37 @@
 
 namespace rafter::tune {
 
-/// A kernel before lowering: what it computes for a cell (or a facet), and where the unknowns of its fields are stored.
-struct CellKernel {
-  std::vector<kernel::Choice> choices; ///< ways to cut the QFunction, the default first
-  kernel::ProgramInput program; ///< rule, elements and all fields of the kernel, without QFunction and contraction
+/// A kernel whatever its integrands: fields, their places in vectors, and what else its loops and their cost depend on.
+struct CellSpecification {
+  kernel::CellFields fields;
+  schedule::VectorAccess access;
   mesh::MapKind map = mesh::MapKind::affine;
-  std::vector<const space::ElementLayout*> spaces; ///< different layouts from which fields are gathered
-  std::vector<int> input_spaces, output_spaces;    ///< index in `spaces` for each field of `program`
-  int num_trials = 0; ///< number of trial functions, which come first among the input fields
-  int cells_per_batch = 8;
-  int num_coefficients = 0; ///< number of cell coefficients
-  /// Rows of the data per cell divided by batches; below 1 where batches of equal cells share a row.
-  double data_rows_per_batch = 1;
+  int num_trials = 0;       ///< number of trial functions, which come first among the input fields
+  int num_coefficients = 0; ///< numbers per cell of the form
   /// Share of the batches whose cells see their shared entities in the same orientations, and have a pattern. The
   /// others read a list of their dofs where those go by starts of runs.
   double whole_runs_share = 1;
-  schedule::Target target;
 
-  bool is_facet() const { return program.local_facet >= 0; }
+  bool is_facet() const { return fields.local_facet >= 0; }
   /// Number of patches in a batch; 0 where cells are gathered one by one.
-  int patches_per_batch(const space::ElementLayout& layout) const;
+  int patches_per_batch(const space::ElementLayout& layout) const {
+    return is_facet() ? 0 : access.patches_per_batch(layout);
+  }
+};
+inline auto members(const CellSpecification& value) {
+  const auto& [fields, access, map, num_trials, num_coefficients, whole_runs_share] = value;
+  return std::tie(fields, access, map, num_trials, num_coefficients, whole_runs_share);
+}
+
+/// A kernel before lowering: what it computes for a cell (or a facet), and for which target.
+struct CellKernel {
+  CellSpecification cell;
+  std::vector<kernel::Choice> choices; ///< ways to cut the QFunction, the default first
+  /// Rows of the data per cell divided by batches; below 1 where batches of equal cells share a row.
+  double data_rows_per_batch = 1;
+  schedule::Target target;
+  std::shared_ptr<kernel::DenseTables> tables = kernel::make_dense_tables(); ///< of all programs of the kernel
+
   /// The choice with the plan's storage of factors, or the default choice.
   const kernel::Choice& choice_of(const schedule::Plan& plan) const;
   /// Rows of the data per cell for each batch: data_rows_per_batch, but 1 where values that depend on data fields are

@@ -47,19 +47,19 @@ inline kernel::TensorProgram tensor_program(const kernel::QFunction& function, i
                                             element::QuadratureKind kind = element::QuadratureKind::gauss) {
   kernel::ProgramInput input;
   input.function = function;
-  input.quadrature = element::is_tensor(function.shape)
-                         ? element::make_quadrature_with_points(function.shape, points, kind)
-                         : element::make_quadrature(function.shape, 2 * points - 1);
+  input.fields.quadrature = element::is_tensor(function.shape)
+                                ? element::make_quadrature_with_points(function.shape, points, kind)
+                                : element::make_quadrature(function.shape, 2 * points - 1);
   const auto element = element::make_element(element::Family::lagrange, function.shape, degree);
   bool has_trial = false;
   for (const auto id : function.graph.reachable(function.roots()))
     has_trial = has_trial || (function.graph[id].op == form::ScalarOp::atom &&
                               function.graph[id].atom.kind == kernel::AtomKind::reference_trial);
-  if (has_trial) input.inputs = {{kernel::AtomKind::reference_trial, 0, components, element}};
-  input.outputs = {{kernel::AtomKind::reference_test, 0, components, element}};
-  input.geometry = element::make_element(element::Family::lagrange, function.shape,
-                                         function.map == mesh::MapKind::isoparametric ? 2 : 1);
-  input.options.contraction = contraction;
+  if (has_trial) input.fields.inputs = {{kernel::AtomKind::reference_trial, 0, components, element}};
+  input.fields.outputs = {{kernel::AtomKind::reference_test, 0, components, element}};
+  input.fields.geometry = element::make_element(element::Family::lagrange, function.shape,
+                                                function.map == mesh::MapKind::isoparametric ? 2 : 1);
+  input.contraction = contraction;
   return kernel::build_program(input);
 }
 

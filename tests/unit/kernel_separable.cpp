@@ -29,13 +29,13 @@ struct Wanted {
 kernel::ProgramInput input_of(const Wanted& wanted, Contraction contraction = Contraction::separable) {
   kernel::ProgramInput input;
   input.function = test::qfunction(wanted.text, wanted.shape, wanted.map, wanted.components);
-  input.quadrature = element::make_quadrature_with_points(wanted.shape, wanted.points, wanted.kind);
+  input.fields.quadrature = element::make_quadrature_with_points(wanted.shape, wanted.points, wanted.kind);
   kernel::FieldUse use{kernel::AtomKind::reference_trial, 0, std::max(wanted.components, 1),
                        element::make_element(element::Family::lagrange, wanted.shape, wanted.degree)};
-  input.inputs = {use};
+  input.fields.inputs = {use};
   use.kind = kernel::AtomKind::reference_test;
-  input.outputs = {use};
-  input.options.contraction = contraction;
+  input.fields.outputs = {use};
+  input.contraction = contraction;
   return input;
 }
 
@@ -55,7 +55,7 @@ void expect_like_collocation(const Wanted& wanted) {
   std::mt19937 random(5);
   std::uniform_real_distribution<double> uniform(-1, 1);
   auto& u = data.inputs.emplace_back(
-      static_cast<std::size_t>(input.inputs[0].components * input.inputs[0].element->num_dofs()));
+      static_cast<std::size_t>(input.fields.inputs[0].components * input.fields.inputs[0].element->num_dofs()));
   for (double& value : u) value = uniform(random);
   const auto program = kernel::build_program(input);
   ASSERT_TRUE(program.is_separable);
@@ -98,7 +98,7 @@ TEST(kernel_separable, serves_constant_coefficients_on_tensor_cells_alone) {
   EXPECT_FALSE(serves({"(1 + x[0])*u*v*dx"}));
   EXPECT_FALSE(serves({test::laplace(), Shape::tetrahedron, MapKind::affine}));
   auto uneven = input_of({test::mass()});
-  uneven.outputs[0].element = element::make_element(element::Family::lagrange, Shape::hexahedron, 3);
+  uneven.fields.outputs[0].element = element::make_element(element::Family::lagrange, Shape::hexahedron, 3);
   EXPECT_FALSE(kernel::separable_form(uneven).has_value());
   auto diagonal = input_of({test::laplace()});
   diagonal.function = kernel::diagonal(diagonal.function);

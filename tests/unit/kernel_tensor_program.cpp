@@ -89,14 +89,14 @@ Setup make_setup(const FormCase& form_case, Shape shape, int degree, MapKind map
   s.components = space->num_components();
   s.values.parameters.assign(s.form.parameters.size(), 0.7);
   s.values.u = random_values(static_cast<std::size_t>(s.components * s.element->num_dofs()), 5);
-  s.input.quadrature = element::is_tensor(shape) ? element::make_quadrature_with_points(shape, degree + 1, kind)
-                                                 : element::make_quadrature(shape, 2 * degree);
+  s.input.fields.quadrature = element::is_tensor(shape) ? element::make_quadrature_with_points(shape, degree + 1, kind)
+                                                        : element::make_quadrature(shape, 2 * degree);
   kernel::FieldUse use{kernel::AtomKind::reference_trial, 0, s.components, s.element};
-  s.input.inputs = {use};
+  s.input.fields.inputs = {use};
   use.kind = kernel::AtomKind::reference_test;
-  s.input.outputs = {use};
-  s.input.geometry = s.cell.geometry;
-  s.input.options.contraction = contraction;
+  s.input.fields.outputs = {use};
+  s.input.fields.geometry = s.cell.geometry;
+  s.input.contraction = contraction;
   s.data.parameters = s.values.parameters;
   s.data.inputs = {s.values.u};
   s.data.nodes = s.cell.nodes;
@@ -121,19 +121,19 @@ TEST_P(TensorProgram, agrees_with_the_form_for_every_contraction_map_and_recipe)
           if (contraction != Contraction::dense && !element::is_tensor(shape)) continue;
           auto s = make_setup(form_case, shape, degree, map, contraction);
           const auto expected =
-              test::reference_action(s.form.integrals[0], s.cell, *s.element, s.components, s.input.quadrature.points,
-                                     s.input.quadrature.weights, -1, s.values);
+              test::reference_action(s.form.integrals[0], s.cell, *s.element, s.components,
+                                     s.input.fields.quadrature.points, s.input.fields.quadrature.weights, -1, s.values);
           const kernel::IntegralPart part{&s.form.integrals[0], -1};
           const auto function = kernel::pull_back({&part, 1}, shape, map, false);
-          for (const auto& choice : kernel::factor_storages(function, s.input.quadrature.num_points(), {})) {
+          for (const auto& choice : kernel::factor_storages(function, s.input.fields.quadrature.num_points(), {})) {
             SCOPED_TRACE(std::string(form_case.name) + " degree " + std::to_string(degree) + " " +
                          std::string(mesh::name(map)) + " " + std::string(kernel::name(contraction)) + " " +
                          kernel::name(choice.factors));
             if (!choice.functions.setup.outputs.empty()) {
               auto setup_input = s.input;
               setup_input.function = choice.functions.setup;
-              setup_input.inputs.clear();
-              setup_input.outputs.clear();
+              setup_input.fields.inputs.clear();
+              setup_input.fields.outputs.clear();
               const auto stored = kernel::interpret(kernel::build_program(setup_input), s.data);
               s.data.stored_point = stored.stored_point;
               s.data.stored_cell = stored.stored_cell;
@@ -161,8 +161,9 @@ TEST_P(TensorProgram, collocates_on_gauss_lobatto_points) {
       if (step.kind != kernel::StepKind::contract) continue;
       EXPECT_EQ(program.matrices[static_cast<std::size_t>(step.matrix)].rows, degree + 1);
     }
-    const auto expected = test::reference_action(s.form.integrals[0], s.cell, *s.element, s.components,
-                                                 s.input.quadrature.points, s.input.quadrature.weights, -1, s.values);
+    const auto expected =
+        test::reference_action(s.form.integrals[0], s.cell, *s.element, s.components, s.input.fields.quadrature.points,
+                               s.input.fields.quadrature.weights, -1, s.values);
     expect_close(kernel::interpret(program, s.data).outputs[0], expected, tolerance(degree));
   }
 }
@@ -176,8 +177,9 @@ TEST_P(TensorProgram, contracts_nothing_for_values_at_nodes) {
     s.input.function = kernel::pull_back({&part, 1}, shape, MapKind::affine, false);
     const auto program = kernel::build_program(s.input);
     EXPECT_EQ(std::ranges::count(program.steps, kernel::StepKind::contract, &kernel::Step::kind), 0);
-    const auto expected = test::reference_action(s.form.integrals[0], s.cell, *s.element, s.components,
-                                                 s.input.quadrature.points, s.input.quadrature.weights, -1, s.values);
+    const auto expected =
+        test::reference_action(s.form.integrals[0], s.cell, *s.element, s.components, s.input.fields.quadrature.points,
+                               s.input.fields.quadrature.weights, -1, s.values);
     expect_close(kernel::interpret(program, s.data).outputs[0], expected, tolerance(3));
   }
 }
@@ -191,15 +193,15 @@ TEST_P(TensorProgram, diagonal_equals_the_action_on_unit_vectors) {
       const auto function = kernel::pull_back({&part, 1}, shape, map, false);
       s.input.function = kernel::diagonal(function);
       auto input = s.input;
-      input.inputs.clear();
+      input.fields.inputs.clear();
       const auto found = kernel::interpret(kernel::build_program(input), s.data).outputs[0];
       std::vector<double> expected;
       for (std::size_t i = 0; i < s.values.u.size(); ++i) {
         std::fill(s.values.u.begin(), s.values.u.end(), 0.0);
         s.values.u[i] = 1;
         expected.push_back(test::reference_action(s.form.integrals[0], s.cell, *s.element, s.components,
-                                                  s.input.quadrature.points, s.input.quadrature.weights, -1,
-                                                  s.values)[i]);
+                                                  s.input.fields.quadrature.points, s.input.fields.quadrature.weights,
+                                                  -1, s.values)[i]);
       }
       SCOPED_TRACE(form_case.name);
       expect_close(found, expected, tolerance(2));
@@ -216,8 +218,8 @@ TEST_P(TensorProgram, facet_integrals_see_area_and_normal) {
       auto s = make_setup(forms[0], shape, 2, map, Contraction::collocated);
       const auto facet_shape = element::facet_shape(shape, facet);
       s.values.parameters = s.data.parameters = {0.7};
-      s.input.quadrature = element::make_quadrature(facet_shape, facet_shape == Shape::point ? 0 : 5);
-      s.input.local_facet = facet;
+      s.input.fields.quadrature = element::make_quadrature(facet_shape, facet_shape == Shape::point ? 0 : 5);
+      s.input.fields.local_facet = facet;
       const auto normal = element::reference_normal(shape, facet);
       s.data.reference_normal.assign(normal.begin(), normal.end());
       const kernel::IntegralPart part{&form.integrals[0], -1};
@@ -245,17 +247,17 @@ TEST_P(TensorProgram, divergence_theorem_ties_facets_to_the_cell) {
   const auto cell_form = lower("(" + divergence[static_cast<std::size_t>(dim - 1)] + ")*dx", space);
   for (const auto map : {MapKind::affine, MapKind::isoparametric}) {
     auto s = make_setup(forms[0], shape, 1, map, Contraction::dense);
-    s.input.inputs.clear();
-    s.input.outputs.clear();
-    s.input.quadrature = element::make_quadrature(shape, 14);
+    s.input.fields.inputs.clear();
+    s.input.fields.outputs.clear();
+    s.input.fields.quadrature = element::make_quadrature(shape, 14);
     const kernel::IntegralPart cell_part{&cell_form.integrals[0], -1};
     s.input.function = kernel::pull_back({&cell_part, 1}, shape, map, false);
     const double volume_integral = kernel::interpret(kernel::build_program(s.input), s.data).integrals.at(0);
     double facet_integral = 0;
     for (int facet = 0; facet < element::num_facets(shape); ++facet) {
       const auto facet_shape = element::facet_shape(shape, facet);
-      s.input.quadrature = element::make_quadrature(facet_shape, facet_shape == Shape::point ? 0 : 14);
-      s.input.local_facet = facet;
+      s.input.fields.quadrature = element::make_quadrature(facet_shape, facet_shape == Shape::point ? 0 : 14);
+      s.input.fields.local_facet = facet;
       const auto normal = element::reference_normal(shape, facet);
       s.data.reference_normal.assign(normal.begin(), normal.end());
       const kernel::IntegralPart part{&facet_form.integrals[0], -1};
@@ -263,7 +265,7 @@ TEST_P(TensorProgram, divergence_theorem_ties_facets_to_the_cell) {
       facet_integral += kernel::interpret(kernel::build_program(s.input), s.data).integrals.at(0);
     }
     EXPECT_NEAR(volume_integral, facet_integral, 1e-11 * std::fabs(volume_integral)) << mesh::name(map);
-    s.input.local_facet = -1;
+    s.input.fields.local_facet = -1;
   }
 }
 

@@ -26,13 +26,13 @@ TEST(Lowering, BatchesThatAreNoGroupsOfLanesAreRefused) {
   plan.vector_width = 8;
   for (const int cells_per_batch : {4, 12, 20}) {
     schedule::LoweringInput input;
-    input.cells_per_batch = cells_per_batch;
+    input.access.cells_per_batch = cells_per_batch;
     EXPECT_THROW((void)schedule::lower(input, plan), base::InternalError) << cells_per_batch;
   }
   plan.vector_width = 4;
   plan.subbatches = 4;
   schedule::LoweringInput input;
-  input.cells_per_batch = 8;
+  input.access.cells_per_batch = 8;
   EXPECT_THROW((void)schedule::lower(input, plan), base::InternalError);
 }
 

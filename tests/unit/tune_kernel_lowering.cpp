@@ -18,16 +18,17 @@ struct Action {
     const auto shape = element::Shape::hexahedron;
     const auto element = element::make_element(element::Family::lagrange, shape, 3);
     layout = space::make_broken_layout(element);
-    kernel.program.quadrature = element::make_quadrature_with_points(shape, points, element::QuadratureKind::gauss);
-    kernel.program.inputs = {{kernel::AtomKind::reference_trial, 0, components, element}};
-    kernel.program.outputs = {{kernel::AtomKind::reference_test, 0, components, element}};
-    kernel.program.geometry = element::make_element(element::Family::lagrange, shape, 1);
-    kernel.map = mesh::MapKind::multilinear;
-    kernel.choices = kernel::factor_storages(test::qfunction(text, shape, kernel.map, components > 1 ? components : 0),
-                                             kernel.program.quadrature.num_points(), {});
-    kernel.spaces = {&layout};
-    kernel.input_spaces = kernel.output_spaces = {0};
-    kernel.num_trials = 1;
+    kernel.cell.fields.quadrature = element::make_quadrature_with_points(shape, points, element::QuadratureKind::gauss);
+    kernel.cell.fields.inputs = {{kernel::AtomKind::reference_trial, 0, components, element}};
+    kernel.cell.fields.outputs = {{kernel::AtomKind::reference_test, 0, components, element}};
+    kernel.cell.fields.geometry = element::make_element(element::Family::lagrange, shape, 1);
+    kernel.cell.map = mesh::MapKind::multilinear;
+    kernel.choices =
+        kernel::factor_storages(test::qfunction(text, shape, kernel.cell.map, components > 1 ? components : 0),
+                                kernel.cell.fields.quadrature.num_points(), {});
+    kernel.cell.access.spaces = {&layout};
+    kernel.cell.access.input_spaces = kernel.cell.access.output_spaces = {0};
+    kernel.cell.num_trials = 1;
   }
   space::ElementLayout layout;
   CellKernel kernel;
@@ -61,18 +62,18 @@ TEST(KernelLowering, BatchesWithoutAPatternReadListsOfTheirDofs) {
   const auto element = element::make_element(element::Family::lagrange, shape, 3);
   const auto layout = space::make_layout(element);
   CellKernel kernel;
-  kernel.program.quadrature = element::make_quadrature(shape, 4);
-  kernel.program.inputs = {{kernel::AtomKind::reference_trial, 0, 1, element}};
-  kernel.program.outputs = {{kernel::AtomKind::reference_test, 0, 1, element}};
-  kernel.program.geometry = element::make_element(element::Family::lagrange, shape, 1);
-  kernel.map = mesh::MapKind::affine;
-  kernel.choices = kernel::factor_storages(test::qfunction(test::laplace(), shape, kernel.map, 0),
-                                           kernel.program.quadrature.num_points(), {});
-  kernel.spaces = {&layout};
-  kernel.input_spaces = kernel.output_spaces = {0};
-  kernel.num_trials = 1;
+  kernel.cell.fields.quadrature = element::make_quadrature(shape, 4);
+  kernel.cell.fields.inputs = {{kernel::AtomKind::reference_trial, 0, 1, element}};
+  kernel.cell.fields.outputs = {{kernel::AtomKind::reference_test, 0, 1, element}};
+  kernel.cell.fields.geometry = element::make_element(element::Family::lagrange, shape, 1);
+  kernel.cell.map = mesh::MapKind::affine;
+  kernel.choices = kernel::factor_storages(test::qfunction(test::laplace(), shape, kernel.cell.map, 0),
+                                           kernel.cell.fields.quadrature.num_points(), {});
+  kernel.cell.access.spaces = {&layout};
+  kernel.cell.access.input_spaces = kernel.cell.access.output_spaces = {0};
+  kernel.cell.num_trials = 1;
   const auto index_bytes = [&](const std::string& indices, double whole_runs_share) {
-    kernel.whole_runs_share = whole_runs_share;
+    kernel.cell.whole_runs_share = whole_runs_share;
     const auto plan = plan_of("contraction=dense factors=recompute indices=" + indices);
     return KernelLowering(kernel).lower(plan).data_bytes - 8.0 * 8 * 4 * 3; // less what the maps of 8 cells take
   };
@@ -116,7 +117,7 @@ TEST(KernelLowering, PlansThatTheKernelDoesNotOfferAreItsUsualChoice) {
 
 TEST(KernelLowering, RefusesWorkArraysBeyondUse) {
   Action action(test::elasticity(3), 31, 3);
-  action.kernel.cells_per_batch = 16;
+  action.kernel.cell.access.cells_per_batch = 16;
   KernelLowering lowering(action.kernel);
   EXPECT_THROW((void)lowering.lower(plan_of("contraction=per-derivative factors=recompute vector_width=16")),
                base::InputError);

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <ranges>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+
+#include <rafter/base/hash.hpp>
+
+/// Texts of plain values, for hashes: equal values have equal texts, and different ones different texts, in every
+/// process.
+///
+/// A struct takes part by a function `members(value)` beside it, which names all of its members in a structured
+/// binding, so that one which is added and not named there does not compile. A class with an identity of its own has a
+/// function `content_of(value)` instead, which returns a text.
+namespace rafter::base {
+
+template <class T>
+concept HasContent = requires(const T& value) {
+  { content_of(value) } -> std::convertible_to<std::string>;
+};
+
+template <class T>
+concept RangeOfFloats = std::ranges::contiguous_range<T> && std::is_floating_point_v<std::ranges::range_value_t<T>>;
+
+/// Appends the text of a value: of what pointers point to, of all entries of ranges, of all members of structs.
+template <class T> void append_content(std::string& text, const T& value) {
+  if constexpr (HasContent<T>) {
+    const std::string content = content_of(value);
+    append_content(text, std::string_view(content));
+  } else if constexpr (std::is_enum_v<T>) {
+    append_content(text, static_cast<std::int64_t>(value));
+  } else if constexpr (std::is_integral_v<T>) {
+    text += std::to_string(value) + " ";
+  } else if constexpr (std::is_floating_point_v<T>) {
+    text += std::to_string(std::bit_cast<std::uint64_t>(static_cast<double>(value))) + " ";
+  } else if constexpr (std::is_convertible_v<T, std::string_view>) {
+    const std::string_view bytes = value;
+    text += std::to_string(bytes.size()) + ":";
+    text += bytes;
+  } else if constexpr (RangeOfFloats<T>) {
+    // Rules of high degree have thousands of points.
+    text += content_hash({reinterpret_cast<const char*>(std::ranges::data(value)),
+                          std::ranges::size(value) * sizeof(std::ranges::range_value_t<T>)}) +
+            " ";
+  } else if constexpr (std::ranges::range<T>) {
+    text += std::to_string(std::ranges::distance(value)) + ": ";
+    for (const auto& entry : value) append_content(text, entry);
+  } else if constexpr (requires { *value; }) { // pointers and optional values
+    text += value ? "* " : "- ";
+    if (value) append_content(text, *value);
+  } else {
+    std::apply([&text](const auto&... each) { (append_content(text, each), ...); }, members(value));
+  }
+}
+
+template <class T> std::string content_text(const T& value) {
+  std::string text;
+  append_content(text, value);
+  return text;
+}
+
+} // namespace rafter::base
