@@ -36,9 +36,8 @@ device::CompileOptions compile_options(const device::Device& device) {
 
 std::shared_ptr<const VectorKernels> VectorKernels::of(const std::shared_ptr<device::Device>& device, VectorLoops loops,
                                                        schedule::Type type) {
-  return device->keep<VectorKernels>(loops.data(), static_cast<int>(type), [&] {
-    return std::make_shared<const VectorKernels>(*device, loops, type);
-  });
+  return device->keep<VectorKernels>(loops.data(), static_cast<int>(type),
+                                     [&] { return std::make_shared<const VectorKernels>(*device, loops, type); });
 }
 
 VectorKernels::VectorKernels(device::Device& device, VectorLoops loops, schedule::Type type) {
