@@ -13,7 +13,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/device/finish.hpp>
 #include <rafter/machine/roofline.hpp>
-#include <rafter/operator/kernel_info.hpp>
+#include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/solve/solver.hpp>
 #include <rafter/space/function_space.hpp>
 

@@ -7,8 +7,8 @@
 
 #include <rafter/device/array.hpp>
 #include <rafter/machine/roofline.hpp>
-#include <rafter/operator/kernel_info.hpp>
-#include <rafter/operator/linear_operator.hpp>
+#include <rafter/operator/generate/kernel_info.hpp>
+#include <rafter/operator/run/linear_operator.hpp>
 
 namespace rafter::bench {
 

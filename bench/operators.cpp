@@ -13,7 +13,7 @@
 #include <rafter/form/language.hpp>
 #include <rafter/form/parser.hpp>
 #include <rafter/machine/roofline.hpp>
-#include <rafter/operator/kernel_info.hpp>
+#include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/space/function_space.hpp>
 
 namespace rafter::bench {

@@ -10,7 +10,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/element/element.hpp>
-#include <rafter/operator/kernel_target.hpp>
+#include <rafter/operator/generate/kernel_target.hpp>
 #include <rafter/schedule/mapping.hpp>
 #include <rafter/schedule/plan.hpp>
 

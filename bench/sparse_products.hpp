@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <bench/operators.hpp>
-#include <rafter/operator/sparse_matrix.hpp>
+#include <rafter/operator/run/sparse_matrix.hpp>
 
 /// Products of a sparse matrix with a vector that are written by hand, to compare assembled plans with.
 namespace rafter::bench {

@@ -10,7 +10,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/form/parser.hpp>
-#include <rafter/operator/kernel_info.hpp>
+#include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/space/function_space.hpp>
 
 namespace rafter::bench {

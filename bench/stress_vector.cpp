@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 #include <rafter/form/language.hpp>
 #include <rafter/form/parser.hpp>
-#include <rafter/operator/form_builder.hpp>
-#include <rafter/operator/form_data.hpp>
-#include <rafter/operator/form_kernels.hpp>
-#include <rafter/operator/kernel_info.hpp>
+#include <rafter/operator/generate/form_builder.hpp>
+#include <rafter/operator/generate/kernel_info.hpp>
+#include <rafter/operator/run/form_data.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/space/function_space.hpp>
 
 namespace rafter::bench {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <rafter/machine/roofline.hpp>
-#include <rafter/operator/linear_operator.hpp>
+#include <rafter/operator/run/linear_operator.hpp>
 
 namespace rafter::op {
 class FormKernels;

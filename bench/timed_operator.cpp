@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include <rafter/base/timing.hpp>
-#include <rafter/operator/sparse_matrix.hpp>
+#include <rafter/operator/run/sparse_matrix.hpp>
 
 namespace rafter::bench {
 

@@ -2,8 +2,8 @@
 #pragma once
 #include <memory>
 
-#include <rafter/operator/linear_operator.hpp>
-#include <rafter/operator/sparse_matrix.hpp>
+#include <rafter/operator/run/linear_operator.hpp>
+#include <rafter/operator/run/sparse_matrix.hpp>
 
 namespace rafter::bench {
 

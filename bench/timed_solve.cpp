@@ -12,7 +12,7 @@
 #include <rafter/form/lowering.hpp>
 #include <rafter/form/parser.hpp>
 #include <rafter/machine/roofline.hpp>
-#include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/operator/linear_form.hpp>
 #include <rafter/solve/multigrid_levels.hpp>
 #include <rafter/space/function_space.hpp>

@@ -8,7 +8,7 @@
 #include <bench/report.hpp>
 #include <bench/timed_operator.hpp>
 #include <rafter/form/scope.hpp>
-#include <rafter/operator/level_hierarchy.hpp>
+#include <rafter/operator/levels/level_hierarchy.hpp>
 #include <rafter/solve/solver.hpp>
 
 /// Suites of solvers time whole solves, phase by phase, with the applications of the operators of all levels.

@@ -23,10 +23,10 @@
 #include <rafter/mesh/generations.hpp>
 #include <rafter/mesh/merge.hpp>
 #include <rafter/mesh/tag_uses.hpp>
-#include <rafter/operator/domain.hpp>
-#include <rafter/operator/form_compiler.hpp>
-#include <rafter/operator/kernel_options.hpp>
-#include <rafter/operator/level_hierarchy.hpp>
+#include <rafter/operator/generate/domain.hpp>
+#include <rafter/operator/generate/form_compiler.hpp>
+#include <rafter/operator/generate/kernel_options.hpp>
+#include <rafter/operator/levels/level_hierarchy.hpp>
 #include <rafter/operator/operator.hpp>
 #include <rafter/solve/block_setup.hpp>
 #include <rafter/solve/field_balance.hpp>

@@ -14,10 +14,13 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*[<"](rafter/[^>"]+)[>"]', re.MULTILINE)
 SHORT_INCLUDE = re.compile(r'^\s*#\s*include\s*"(?!rafter/)([^"]+)"', re.MULTILINE)
 
 
-def module_of(path):
-    """Module of rafter/<module>/...; None for a header directly in rafter/ (the umbrella)."""
-    parts = str(path).split("/")
-    return parts[1] if len(parts) > 2 else None
+def module_of(path, order):
+    """Module of rafter/<module>/...: the longest folder that is one; None for a header directly in rafter/ (the umbrella)."""
+    folders = str(path).split("/")[1:-1]
+    for length in range(len(folders), 1, -1):
+        if "/".join(folders[:length]) in order:
+            return "/".join(folders[:length])
+    return folders[0] if folders else None
 
 
 def order_of(root):
@@ -52,7 +55,7 @@ def check(root):
         graph[name] = INCLUDE.findall(text)
         if not name.startswith("rafter/"):
             continue
-        module = module_of(name)
+        module = module_of(name, order)
         if module is not None and module not in order:
             problems.append(f"{name}: module '{module}' is not in rafter/layers.txt")
             continue
@@ -61,7 +64,7 @@ def check(root):
                      for match in SHORT_INCLUDE.finditer(text)]
         for match in INCLUDE.finditer(text):
             where = line_of(match)
-            target = module_of(match.group(1))
+            target = module_of(match.group(1), order)
             if target is not None and target not in order:
                 problems.append(f"{where}: includes <{match.group(1)}> of unknown module '{target}'")
             elif module is not None and target is None:
@@ -81,6 +84,9 @@ CASES = [
     ("unknown target", {**LAYERS, "rafter/mesh/a.cpp": "#include <rafter/mess/b.hpp>\n"}, "unknown module 'mess'"),
     ("unknown folder", {**LAYERS, "rafter/more/a.cpp": "\n"}, "not in rafter/layers.txt"),
     ("umbrella inside", {**LAYERS, "rafter/mesh/a.cpp": "#include <rafter/rafter.hpp>\n"}, "may not include"),
+    ("module in a module", {"rafter/layers.txt": "base\nmesh/low\nmesh\n", "rafter/mesh/low/a.hpp": "#include <rafter/mesh/b.hpp>\n"},
+     "a.hpp:1: mesh/low may not include"),
+    ("its way", {"rafter/layers.txt": "base\nmesh/low\nmesh\n", "rafter/mesh/sub/a.hpp": "#include <rafter/mesh/low/b.hpp>\n"}, None),
     ("circle", {**LAYERS, "rafter/mesh/a.hpp": "#include <rafter/mesh/b.hpp>\n",
                 "rafter/mesh/b.hpp": "#include <rafter/mesh/a.hpp>\n"}, "circular include"),
 ]

@@ -5,7 +5,7 @@ records to numbers of their own.
 
 usage: check_layout.py [--self-test]
 
-A section begins with `## module: what it is`; names stand in backquotes in the first column of its table, with the ending or, for a pair,
+A section begins with `## module: what it is`, where a module may be a folder of another one; names stand in backquotes in the first column of its table, with the ending or, for a pair,
 without.
 """
 import pathlib
@@ -25,7 +25,7 @@ def named_files(layout):
     for section in re.split(r"^## ", layout, flags=re.M)[1:]:
         head, *rows = section.splitlines()
         cells = [row.split("|")[1] for row in rows if row.startswith("|")]
-        result[re.split(r"\W", head)[0]] = {name for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
+        result[re.split(r"[^\w/]", head)[0]] = {name for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
     return result
 
 
@@ -65,9 +65,11 @@ def main():
     if sys.argv[1:]:
         sys.exit(__doc__)
     files = {}
-    for module in modules((ROOT / "rafter/layers.txt").read_text()):
+    names = modules((ROOT / "rafter/layers.txt").read_text())
+    for module in names:
         folder = ROOT / "rafter" / module
-        files[module] = [str(path.relative_to(folder)) for path in folder.rglob("*.[ch]pp")]
+        others = {ROOT / "rafter" / other for other in names if other.startswith(module + "/")}
+        files[module] = [str(path.relative_to(folder)) for path in folder.rglob("*.[ch]pp") if not others & set(path.parents)]
     problems = check((ROOT / "docs/layout.md").read_text(), files)
     problems += shared_numbers([path.name for path in (ROOT / "docs/decisions").glob("*.md")])
     print(*(f"docs/layout.md: {problem}" for problem in problems), sep="\n", end="\n" if problems else "")

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <rafter/base/text.hpp>
 #include <rafter/mesh/describe.hpp>
-#include <rafter/operator/unknowns.hpp>
+#include <rafter/operator/generate/unknowns.hpp>
 #include <rafter/solve/diagnosis.hpp>
 #include <rafter/solve/vector_ops.hpp>
 #include <rafter/space/function_space.hpp>

@@ -14,8 +14,8 @@
 #include <rafter/mesh/limits.hpp>
 #include <rafter/mesh/tag_uses.hpp>
 #include <rafter/mesh/touching.hpp>
-#include <rafter/operator/form_builder.hpp>
-#include <rafter/operator/level_hierarchy.hpp>
+#include <rafter/operator/generate/form_builder.hpp>
+#include <rafter/operator/levels/level_hierarchy.hpp>
 #include <rafter/operator/operator.hpp>
 #include <rafter/space/function_space.hpp>
 

@@ -7,7 +7,7 @@
 
 #include <rafter/io/problem.hpp>
 #include <rafter/mesh/generations.hpp>
-#include <rafter/operator/system.hpp>
+#include <rafter/operator/generate/system.hpp>
 
 namespace rafter::op {
 struct GeneratedForm;

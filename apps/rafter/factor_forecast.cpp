@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <rafter/mesh/describe.hpp>
-#include <rafter/operator/unknowns.hpp>
+#include <rafter/operator/generate/unknowns.hpp>
 
 namespace rafter::app {
 namespace {

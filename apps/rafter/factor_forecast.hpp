@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <rafter/operator/form_kernels.hpp>
-#include <rafter/operator/system.hpp>
+#include <rafter/operator/generate/system.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
 
 namespace rafter::app {
 

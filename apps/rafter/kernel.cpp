@@ -3,9 +3,9 @@
 #include <rafter/base/output_file.hpp>
 #include <rafter/io/matrix_market.hpp>
 #include <rafter/machine/roofline.hpp>
-#include <rafter/operator/assembled_matrix.hpp>
-#include <rafter/operator/form_kernels.hpp>
-#include <rafter/operator/matrix_builder.hpp>
+#include <rafter/operator/generate/matrix_builder.hpp>
+#include <rafter/operator/matrix/assembled_matrix.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/schedule/plan.hpp>
 
 #include "commands.hpp"

@@ -8,9 +8,9 @@
 #include <rafter/base/timing.hpp>
 #include <rafter/device/finish.hpp>
 #include <rafter/machine/roofline.hpp>
-#include <rafter/operator/form_kernels.hpp>
-#include <rafter/operator/kernel_info.hpp>
+#include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/operator/linear_form.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/schedule/plan.hpp>
 
 namespace rafter::app {

@@ -8,7 +8,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/log.hpp>
 #include <rafter/base/text.hpp>
-#include <rafter/operator/matrix_builder.hpp>
+#include <rafter/operator/generate/matrix_builder.hpp>
 #include <rafter/schedule/plan.hpp>
 
 namespace rafter::app {

@@ -2,8 +2,8 @@
 #include "plan_table.hpp"
 
 #include <fmt/format.h>
-#include <rafter/operator/form_builder.hpp>
-#include <rafter/operator/kernel_info.hpp>
+#include <rafter/operator/generate/form_builder.hpp>
+#include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/report/table.hpp>
 #include <rafter/schedule/plan.hpp>
 

@@ -12,7 +12,7 @@
 #include <rafter/base/text.hpp>
 #include <rafter/form/language.hpp>
 #include <rafter/form/printer.hpp>
-#include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/operator/linear_form.hpp>
 
 namespace rafter::app {

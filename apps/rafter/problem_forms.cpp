@@ -18,7 +18,7 @@
 #include <rafter/mesh/describe.hpp>
 #include <rafter/mesh/tag_uses.hpp>
 #include <rafter/mesh/values_by_tag.hpp>
-#include <rafter/operator/domain.hpp>
+#include <rafter/operator/generate/domain.hpp>
 #include <rafter/solve/residual_problem.hpp>
 
 #include "text_position.hpp"

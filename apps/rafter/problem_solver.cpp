@@ -12,8 +12,8 @@
 #include <rafter/io/unused_keys.hpp>
 #include <rafter/io/vtkhdf.hpp>
 #include <rafter/mesh/tag_uses.hpp>
-#include <rafter/operator/form_builder.hpp>
-#include <rafter/operator/kernel_info.hpp>
+#include <rafter/operator/generate/form_builder.hpp>
+#include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/solve/field_balance.hpp>
 #include <rafter/solve/force_norm.hpp>
 #include <rafter/solve/trust.hpp>

@@ -11,7 +11,7 @@
 #include <rafter/io/problem.hpp>
 #include <rafter/io/saved_state.hpp>
 #include <rafter/machine/machine.hpp>
-#include <rafter/operator/level_hierarchy.hpp>
+#include <rafter/operator/levels/level_hierarchy.hpp>
 #include <rafter/report/report.hpp>
 #include <rafter/solve/block_setup.hpp>
 #include <rafter/solve/residual_problem.hpp>

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include <rafter/io/unused_keys.hpp>
-#include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/generate/form_builder.hpp>
 
 #include "conditioning.hpp"
 #include "interrupt.hpp"

@@ -11,7 +11,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/mesh/describe.hpp>
-#include <rafter/operator/unknowns.hpp>
+#include <rafter/operator/generate/unknowns.hpp>
 #include <rafter/solve/null_space.hpp>
 #include <rafter/solve/rigid_modes.hpp>
 

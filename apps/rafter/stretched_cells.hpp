@@ -3,7 +3,7 @@
 #include <string>
 
 #include <rafter/io/problem.hpp>
-#include <rafter/operator/form_kernels.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
 
 namespace rafter::app {
 

@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-#include <rafter/operator/sparse_matrix.hpp>
+#include <rafter/operator/run/sparse_matrix.hpp>
 
 namespace rafter::io {
 

@@ -12,7 +12,7 @@
 #include <rafter/mesh/generations.hpp>
 #include <rafter/mesh/merge.hpp>
 #include <rafter/mesh/mesh.hpp>
-#include <rafter/operator/coarsening.hpp>
+#include <rafter/operator/levels/coarsening.hpp>
 #include <rafter/schedule/precision.hpp>
 #include <rafter/solve/newton.hpp>
 

@@ -3,9 +3,9 @@
 
 #include <utility>
 
-#include <rafter/operator/form_builder.hpp>
-#include <rafter/operator/form_data.hpp>
-#include <rafter/operator/form_kernels.hpp>
+#include <rafter/operator/generate/form_builder.hpp>
+#include <rafter/operator/run/form_data.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
 
 namespace rafter::op {
 

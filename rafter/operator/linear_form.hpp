@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <rafter/operator/generate/system.hpp>
 #include <rafter/operator/operator_options.hpp>
-#include <rafter/operator/system.hpp>
 
 /// Assembles right-hand sides and evaluates functionals.
 namespace rafter::op {

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include <rafter/operator/linear_operator.hpp>
+#include <rafter/operator/generate/system.hpp>
 #include <rafter/operator/operator_options.hpp>
-#include <rafter/operator/system.hpp>
+#include <rafter/operator/run/linear_operator.hpp>
 #include <rafter/space/constraints.hpp>
 
 namespace rafter::form {

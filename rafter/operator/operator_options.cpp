@@ -9,9 +9,9 @@
 #include <rafter/base/error.hpp>
 #include <rafter/device/device.hpp>
 #include <rafter/form/lowering.hpp>
-#include <rafter/operator/domain.hpp>
-#include <rafter/operator/form_builder.hpp>
-#include <rafter/operator/kernel_target.hpp>
+#include <rafter/operator/generate/domain.hpp>
+#include <rafter/operator/generate/form_builder.hpp>
+#include <rafter/operator/generate/kernel_target.hpp>
 #include <rafter/schedule/mapping.hpp>
 #include <rafter/space/discretisation.hpp>
 #include <rafter/space/function_space.hpp>

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include <rafter/operator/purpose.hpp>
-#include <rafter/operator/quadrature_options.hpp>
-#include <rafter/operator/system.hpp>
+#include <rafter/operator/generate/purpose.hpp>
+#include <rafter/operator/generate/quadrature_options.hpp>
+#include <rafter/operator/generate/system.hpp>
 #include <rafter/space/constraints.hpp>
 
 namespace rafter::form {

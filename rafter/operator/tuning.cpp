@@ -12,10 +12,10 @@
 #include <rafter/base/sampling.hpp>
 #include <rafter/device/finish.hpp>
 #include <rafter/mesh/distribution.hpp>
-#include <rafter/operator/assembled_matrix.hpp>
-#include <rafter/operator/form_data.hpp>
-#include <rafter/operator/form_kernels.hpp>
-#include <rafter/operator/matrix_builder.hpp>
+#include <rafter/operator/generate/matrix_builder.hpp>
+#include <rafter/operator/matrix/assembled_matrix.hpp>
+#include <rafter/operator/run/form_data.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/tune/device_probe.hpp>
 #include <rafter/tune/store.hpp>
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/tune/search.hpp>
 
 /// Finds plans of a form's cell kernels, and whether it is applied as a matrix, by timing.

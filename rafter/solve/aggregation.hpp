@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include <rafter/operator/sparse_matrix.hpp>
+#include <rafter/operator/run/sparse_matrix.hpp>
 
 /// Groups nodes that a matrix couples strongly into aggregates, each of which is one node of a coarser level (Vanek,
 /// Mandel, Brezina, Computing 56 (1996) 179-196, doi:10.1007/BF02238511).

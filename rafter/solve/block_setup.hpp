@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <rafter/operator/auxiliary_operator.hpp>
-#include <rafter/operator/level_hierarchy.hpp>
+#include <rafter/operator/levels/auxiliary_operator.hpp>
+#include <rafter/operator/levels/level_hierarchy.hpp>
 #include <rafter/schedule/precision.hpp>
 #include <rafter/solve/block_preconditioner.hpp>
 #include <rafter/solve/null_space_condition.hpp>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <rafter/operator/sparse_matrix.hpp>
+#include <rafter/operator/run/sparse_matrix.hpp>
 #include <rafter/solve/multigrid.hpp>
 #include <rafter/solve/near_null_space.hpp>
 #include <rafter/solve/null_space.hpp>

@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include <rafter/operator/entry_list.hpp>
+#include <rafter/operator/run/entry_list.hpp>
 #include <rafter/solve/newton.hpp>
 #include <rafter/solve/vector_ops.hpp>
 

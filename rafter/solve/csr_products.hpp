@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <rafter/base/parallel.hpp>
-#include <rafter/operator/sparse_matrix.hpp>
+#include <rafter/operator/run/sparse_matrix.hpp>
 
 /// Products of sparse matrices in compressed rows, for set-up. They run on the threads of base::run_parallel and give
 /// the same bits for any number of threads.

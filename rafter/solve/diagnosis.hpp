@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <rafter/operator/linear_operator.hpp>
+#include <rafter/operator/run/linear_operator.hpp>
 #include <rafter/solve/progress.hpp>
 #include <rafter/solve/residual_range.hpp>
 #include <rafter/solve/vector_ops.hpp>

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include <rafter/operator/sparse_matrix.hpp>
+#include <rafter/operator/run/sparse_matrix.hpp>
 #include <rafter/solve/null_space.hpp>
 
 /// Factorises sparse matrices by the multifrontal solver MUMPS (Amestoy, Duff, L'Excellent, Koster, SIAM J. Matrix

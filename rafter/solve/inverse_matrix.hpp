@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include <rafter/operator/sliced_product.hpp>
+#include <rafter/operator/matrix/sliced_product.hpp>
 #include <rafter/solve/factors.hpp>
 
 namespace rafter::solvers {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <rafter/operator/sliced_product.hpp>
-#include <rafter/operator/sparse_matrix.hpp>
-#include <rafter/operator/transfer.hpp>
+#include <rafter/operator/levels/transfer.hpp>
+#include <rafter/operator/matrix/sliced_product.hpp>
+#include <rafter/operator/run/sparse_matrix.hpp>
 
 /// Sparse matrices as what multigrid is made of. Products run on the threads of a device with host memory, row by row;
 /// a device with memory of its own keeps the matrix in slices. They give the same bits for any number of threads and in

@@ -5,7 +5,7 @@
 
 #include <rafter/base/log.hpp>
 #include <rafter/base/text.hpp>
-#include <rafter/operator/sparse_matrix.hpp>
+#include <rafter/operator/run/sparse_matrix.hpp>
 #include <rafter/solve/algebraic_multigrid.hpp>
 #include <rafter/solve/factors.hpp>
 #include <rafter/solve/inner_cg.hpp>

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <rafter/base/error.hpp>
-#include <rafter/operator/transfer.hpp>
+#include <rafter/operator/levels/transfer.hpp>
 #include <rafter/solve/chebyshev.hpp>
 #include <rafter/solve/near_null_space.hpp>
 

@@ -7,9 +7,9 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/form/lowered.hpp>
-#include <rafter/operator/auxiliary_operator.hpp>
-#include <rafter/operator/form_builder.hpp>
-#include <rafter/operator/level_hierarchy.hpp>
+#include <rafter/operator/generate/form_builder.hpp>
+#include <rafter/operator/levels/auxiliary_operator.hpp>
+#include <rafter/operator/levels/level_hierarchy.hpp>
 #include <rafter/space/function_space.hpp>
 
 namespace rafter::solvers {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include <rafter/mesh/pieces.hpp>
-#include <rafter/operator/unknowns.hpp>
+#include <rafter/operator/generate/unknowns.hpp>
 #include <rafter/solve/rigid_modes.hpp>
 #include <rafter/space/function_space.hpp>
 

@@ -15,7 +15,7 @@
 #include <rafter/mesh/describe.hpp>
 #include <rafter/mesh/distribution.hpp>
 #include <rafter/mesh/locate.hpp>
-#include <rafter/operator/form_compiler.hpp>
+#include <rafter/operator/generate/form_compiler.hpp>
 #include <rafter/operator/precision.hpp>
 #include <rafter/solve/rigid_modes.hpp>
 #include <rafter/space/function_space.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <rafter/mesh/pieces.hpp>
+#include <rafter/operator/generate/unknowns.hpp>
 #include <rafter/operator/operator.hpp>
-#include <rafter/operator/unknowns.hpp>
 #include <rafter/solve/null_space.hpp>
 
 /// Solutions of singular systems are unique up to the null space. Here, conditions say which solution is meant, and the

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include <rafter/operator/linear_operator.hpp>
+#include <rafter/operator/run/linear_operator.hpp>
 #include <rafter/solve/vector_ops.hpp>
 
 namespace rafter::solvers {

@@ -11,7 +11,7 @@
 #include <rafter/form/lowered.hpp>
 #include <rafter/mesh/describe.hpp>
 #include <rafter/mesh/distribution.hpp>
-#include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/solve/field_balance.hpp>
 #include <rafter/space/function_space.hpp>
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <rafter/operator/linear_operator.hpp>
-#include <rafter/operator/unknowns.hpp>
+#include <rafter/operator/generate/unknowns.hpp>
+#include <rafter/operator/run/linear_operator.hpp>
 
 /// Finds constants and infinitesimal rotations, which are the functions that differential operators map to zero.
 namespace rafter::solvers {

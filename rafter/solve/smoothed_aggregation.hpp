@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include <rafter/operator/sparse_matrix.hpp>
+#include <rafter/operator/run/sparse_matrix.hpp>
 #include <rafter/solve/aggregation.hpp>
 #include <rafter/solve/multigrid.hpp>
 #include <rafter/solve/near_null_space.hpp>

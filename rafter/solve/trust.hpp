@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include <rafter/operator/linear_operator.hpp>
-#include <rafter/operator/sparse_matrix.hpp>
+#include <rafter/operator/run/linear_operator.hpp>
+#include <rafter/operator/run/sparse_matrix.hpp>
 
 /// Estimates how many digits of a solution are to be trusted. Rounding errors decide that where an operator is ill
 /// conditioned (decision 0063).

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include <rafter/operator/vector_runner.hpp>
+#include <rafter/operator/run/vector_runner.hpp>
 
 namespace rafter::solvers {
 

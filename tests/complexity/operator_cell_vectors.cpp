@@ -3,8 +3,8 @@
 // nothing else, and every line of the next batch is asked for once.
 #include <gtest/gtest.h>
 
-#include <rafter/operator/form_kernels.hpp>
-#include <rafter/operator/kernel_info.hpp>
+#include <rafter/operator/generate/kernel_info.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/schedule/counts.hpp>
 #include <tests/support/operator_problems.hpp>
 #include <tests/support/text_device.hpp>

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <set>
 
-#include <rafter/operator/form_kernels.hpp>
-#include <rafter/operator/kernel_info.hpp>
+#include <rafter/operator/generate/kernel_info.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/schedule/counts.hpp>
 #include <tests/support/operator_problems.hpp>
 #include <tests/support/text_device.hpp>

@@ -7,9 +7,9 @@
 #include <list>
 #include <unordered_map>
 
-#include <rafter/operator/form_kernels.hpp>
-#include <rafter/operator/kernel_info.hpp>
-#include <rafter/operator/touched_ranges.hpp>
+#include <rafter/operator/generate/kernel_info.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
+#include <rafter/operator/run/touched_ranges.hpp>
 #include <rafter/solve/cg.hpp>
 #include <rafter/space/function_space.hpp>
 #include <tests/support/interpreter_device.hpp>

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <rafter/operator/form_data.hpp>
-#include <rafter/operator/form_kernels.hpp>
+#include <rafter/operator/run/form_data.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/rafter.hpp>
 #include <tests/support/planner.hpp>
 

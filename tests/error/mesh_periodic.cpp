@@ -6,7 +6,7 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/mesh/mesh.hpp>
-#include <rafter/operator/domain.hpp>
+#include <rafter/operator/generate/domain.hpp>
 #include <rafter/space/constraints.hpp>
 
 #include <tests/support/periodic_meshes.hpp>

@@ -4,7 +4,7 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/mesh/tag_uses.hpp>
-#include <rafter/operator/domain.hpp>
+#include <rafter/operator/generate/domain.hpp>
 
 #include <tests/support/inner_facets.hpp>
 #include <tests/support/space_meshes.hpp>

@@ -5,7 +5,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/form/language.hpp>
 #include <rafter/form/parser.hpp>
-#include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/operator/linear_form.hpp>
 #include <rafter/space/function_space.hpp>
 #include <tests/support/interpreter_device.hpp>

@@ -3,7 +3,7 @@
 // interpreted. These tests run before a release and on request.
 #include <gtest/gtest.h>
 
-#include <rafter/operator/form_kernels.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/schedule/mapping.hpp>
 #include <tests/support/weighed_plans.hpp>
 

@@ -13,8 +13,8 @@
 #include <rafter/discretisation.hpp>
 #include <rafter/form/lowering.hpp>
 #include <rafter/form/theta_scheme.hpp>
-#include <rafter/operator/form_builder.hpp>
-#include <rafter/operator/level_hierarchy.hpp>
+#include <rafter/operator/generate/form_builder.hpp>
+#include <rafter/operator/levels/level_hierarchy.hpp>
 #include <rafter/postprocess.hpp>
 #include <rafter/problem_data.hpp>
 #include <rafter/problem_forms.hpp>

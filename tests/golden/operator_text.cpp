@@ -2,8 +2,8 @@
 // Generated texts are kept in this folder, so that a change of the generator shows its effect on them.
 #include <gtest/gtest.h>
 
-#include <rafter/operator/form_kernels.hpp>
-#include <rafter/operator/kernel_info.hpp>
+#include <rafter/operator/generate/kernel_info.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
 #include <tests/support/golden.hpp>
 #include <tests/support/operator_problems.hpp>
 #include <tests/support/text_device.hpp>

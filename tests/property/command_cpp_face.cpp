@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <rafter/discretisation.hpp>
-#include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/problem_data.hpp>
 #include <rafter/problem_forms.hpp>
 #include <rafter/rafter.hpp>

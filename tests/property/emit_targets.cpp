@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <rafter/device/host/cpu.hpp>
-#include <rafter/operator/form_kernels.hpp>
-#include <rafter/operator/kernel_info.hpp>
+#include <rafter/operator/generate/kernel_info.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
 
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/operator_problems.hpp>

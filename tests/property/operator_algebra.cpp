@@ -3,7 +3,7 @@
 // conditions, on every shape, straight and curved.
 #include <gtest/gtest.h>
 
-#include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/operator/linear_form.hpp>
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/operator_laws.hpp>

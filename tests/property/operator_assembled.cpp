@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/form/lowering.hpp>
-#include <rafter/operator/form_kernels.hpp>
-#include <rafter/operator/matrix_builder.hpp>
-#include <rafter/operator/sliced_pattern.hpp>
+#include <rafter/operator/generate/matrix_builder.hpp>
+#include <rafter/operator/generate/sliced_pattern.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/space/function_space.hpp>
 #include <rafter/tune/unweighed_plans.hpp>
 

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include <rafter/form/lowering.hpp>
-#include <rafter/operator/cell_sum.hpp>
-#include <rafter/operator/matrix_builder.hpp>
+#include <rafter/operator/generate/matrix_builder.hpp>
+#include <rafter/operator/matrix/cell_sum.hpp>
 
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/operator_laws.hpp>

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <rafter/base/error.hpp>
-#include <rafter/operator/form_kernels.hpp>
-#include <rafter/operator/kernel_info.hpp>
+#include <rafter/operator/generate/kernel_info.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/space/cell_vectors.hpp>
 #include <rafter/tune/planner.hpp>
 #include <tests/support/interpreter_device.hpp>

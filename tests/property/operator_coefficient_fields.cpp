@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <rafter/form/parser.hpp>
-#include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/space/function_space.hpp>
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/operator_problems.hpp>

@@ -3,8 +3,8 @@
 // application gives the same bits as without it.
 #include <gtest/gtest.h>
 
-#include <rafter/operator/form_kernels.hpp>
-#include <rafter/operator/touched_ranges.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
+#include <rafter/operator/run/touched_ranges.hpp>
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/operator_problems.hpp>
 

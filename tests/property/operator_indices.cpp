@@ -3,8 +3,8 @@
 // plans), give what the simplest program means, compiled and interpreted, on every shape.
 #include <gtest/gtest.h>
 
-#include <rafter/operator/form_kernels.hpp>
-#include <rafter/operator/kernel_info.hpp>
+#include <rafter/operator/generate/kernel_info.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/operator_problems.hpp>
 

@@ -4,7 +4,7 @@
 // change a bit.
 #include <gtest/gtest.h>
 
-#include <rafter/operator/injection.hpp>
+#include <rafter/operator/levels/injection.hpp>
 #include <rafter/space/evaluate.hpp>
 #include <rafter/space/function_space.hpp>
 #include <tests/support/operator_laws.hpp>

@@ -9,8 +9,8 @@
 #include <set>
 #include <tuple>
 
-#include <rafter/operator/form_kernels.hpp>
 #include <rafter/operator/linear_form.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/space/function_space.hpp>
 #include <tests/support/weighed_plans.hpp>
 

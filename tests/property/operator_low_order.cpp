@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include <rafter/operator/injection.hpp>
+#include <rafter/operator/levels/injection.hpp>
+#include <rafter/operator/levels/node_transfer.hpp>
 #include <rafter/operator/linear_form.hpp>
-#include <rafter/operator/node_transfer.hpp>
 #include <tests/support/multigrid_problems.hpp>
 #include <tests/support/operator_laws.hpp>
 #include <tests/support/periodic_meshes.hpp>

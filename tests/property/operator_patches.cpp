@@ -3,9 +3,9 @@
 // interpreted, on structured, refined, rotated and curved cells, also where cells belong to no patch.
 #include <gtest/gtest.h>
 
-#include <rafter/operator/form_kernels.hpp>
-#include <rafter/operator/kernel_info.hpp>
+#include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/operator/linear_form.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/schedule/counts.hpp>
 #include <rafter/schedule/matrix_product.hpp>
 #include <rafter/space/discretisation.hpp>

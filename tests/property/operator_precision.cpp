@@ -7,12 +7,12 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/form/lowering.hpp>
-#include <rafter/operator/assembled_matrix.hpp>
-#include <rafter/operator/form_builder.hpp>
-#include <rafter/operator/form_kernels.hpp>
+#include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/operator/linear_form.hpp>
+#include <rafter/operator/matrix/assembled_matrix.hpp>
 #include <rafter/operator/precision.hpp>
-#include <rafter/operator/vector_runner.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
+#include <rafter/operator/run/vector_runner.hpp>
 #include <rafter/space/function_space.hpp>
 
 #include <tests/support/interpreter_device.hpp>

@@ -9,7 +9,7 @@
 #include <set>
 
 #include <rafter/base/error.hpp>
-#include <rafter/operator/sparse_matrix.hpp>
+#include <rafter/operator/matrix/sparse_assembly.hpp>
 
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/operator_laws.hpp>

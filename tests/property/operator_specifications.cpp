@@ -12,7 +12,7 @@
 #include <rafter/base/hash.hpp>
 #include <rafter/base/temporary.hpp>
 #include <rafter/form/language.hpp>
-#include <rafter/operator/matrix_builder.hpp>
+#include <rafter/operator/generate/matrix_builder.hpp>
 #include <rafter/tune/generation_cache.hpp>
 #include <rafter/tune/planner.hpp>
 

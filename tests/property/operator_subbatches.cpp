@@ -3,9 +3,9 @@
 // and interpreted, whatever the number of cells in a batch.
 #include <gtest/gtest.h>
 
-#include <rafter/operator/form_kernels.hpp>
-#include <rafter/operator/kernel_info.hpp>
+#include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/operator/linear_form.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/schedule/counts.hpp>
 #include <rafter/space/discretisation.hpp>
 

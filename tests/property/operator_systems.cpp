@@ -9,9 +9,9 @@
 #include <rafter/form/language.hpp>
 #include <rafter/form/lowering.hpp>
 #include <rafter/form/parser.hpp>
-#include <rafter/operator/cell_data.hpp>
-#include <rafter/operator/form_kernels.hpp>
 #include <rafter/operator/linear_form.hpp>
+#include <rafter/operator/run/cell_data.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/space/function_space.hpp>
 #include <rafter/space/index_tables.hpp>
 

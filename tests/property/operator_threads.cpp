@@ -6,7 +6,7 @@
 #include <thread>
 
 #include <rafter/operator/linear_form.hpp>
-#include <rafter/operator/sparse_matrix.hpp>
+#include <rafter/operator/run/sparse_matrix.hpp>
 #include <tests/support/operator_problems.hpp>
 
 namespace rafter::test {

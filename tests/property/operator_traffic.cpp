@@ -3,8 +3,8 @@
 // cache if it is the bound.
 #include <gtest/gtest.h>
 
-#include <rafter/operator/form_builder.hpp>
-#include <rafter/operator/form_kernels.hpp>
+#include <rafter/operator/generate/form_builder.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/tune/cost_model.hpp>
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/operator_problems.hpp>

@@ -6,7 +6,7 @@
 #include <limits>
 #include <map>
 
-#include <rafter/operator/kernel_info.hpp>
+#include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/schedule/counts.hpp>
 #include <rafter/schedule/least_traffic.hpp>
 #include <tests/support/operator_problems.hpp>

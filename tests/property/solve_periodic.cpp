@@ -6,9 +6,9 @@
 #include <numbers>
 
 #include <rafter/mesh/pieces.hpp>
-#include <rafter/operator/form_compiler.hpp>
+#include <rafter/operator/generate/form_compiler.hpp>
+#include <rafter/operator/generate/unknowns.hpp>
 #include <rafter/operator/linear_form.hpp>
-#include <rafter/operator/unknowns.hpp>
 #include <rafter/solve/null_space_condition.hpp>
 #include <rafter/solve/rigid_modes.hpp>
 #include <rafter/solve/solver.hpp>

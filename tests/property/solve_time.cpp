@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cmath>
 
-#include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/rafter.hpp>
 #include <tests/support/planner.hpp>
 

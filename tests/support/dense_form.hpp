@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/space/function_space.hpp>
 #include <tests/support/cell_reference.hpp>
 

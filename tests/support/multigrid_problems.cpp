@@ -8,8 +8,8 @@
 
 #include <rafter/form/parser.hpp>
 #include <rafter/form/scope.hpp>
-#include <rafter/operator/auxiliary_operator.hpp>
-#include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/generate/form_builder.hpp>
+#include <rafter/operator/levels/auxiliary_operator.hpp>
 #include <rafter/solve/multigrid_levels.hpp>
 #include <rafter/space/discretisation.hpp>
 #include <rafter/space/function_space.hpp>

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include <rafter/mesh/generations.hpp>
-#include <rafter/operator/coarsening.hpp>
-#include <rafter/operator/level_hierarchy.hpp>
-#include <rafter/operator/transfer.hpp>
+#include <rafter/operator/levels/coarsening.hpp>
+#include <rafter/operator/levels/level_hierarchy.hpp>
+#include <rafter/operator/levels/transfer.hpp>
 #include <rafter/schedule/precision.hpp>
 #include <rafter/solve/null_space_condition.hpp>
 #include <rafter/solve/solver.hpp>

@@ -11,8 +11,8 @@
 #include <rafter/form/form.hpp>
 #include <rafter/mesh/cell_batches.hpp>
 #include <rafter/mesh/mesh.hpp>
+#include <rafter/operator/generate/system.hpp>
 #include <rafter/operator/operator.hpp>
-#include <rafter/operator/system.hpp>
 #include <rafter/space/space_options.hpp>
 #include <tests/support/box_meshes.hpp>
 #include <tests/support/planner.hpp>

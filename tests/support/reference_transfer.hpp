@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <rafter/mesh/generations.hpp>
-#include <rafter/operator/transfer.hpp>
+#include <rafter/operator/levels/transfer.hpp>
 #include <rafter/space/function_space.hpp>
 
 /// The long way of a transfer: its matrix, row by row, from values of basis functions.

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <rafter/base/error.hpp>
-#include <rafter/operator/sparse_matrix.hpp>
+#include <rafter/operator/run/sparse_matrix.hpp>
 
 /// Small explicit matrices are operators on the host.
 namespace rafter::test {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include <rafter/mesh/generations.hpp>
-#include <rafter/operator/compiled_transfer.hpp>
+#include <rafter/operator/levels/compiled_transfer.hpp>
 #include <rafter/space/function_space.hpp>
 
 #include <tests/support/operator_problems.hpp>

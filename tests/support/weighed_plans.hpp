@@ -4,7 +4,7 @@
 #include <string>
 
 #include <rafter/form/lowering.hpp>
-#include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/tune/planner.hpp>
 
 #include <tests/support/interpreter_device.hpp>

@@ -13,7 +13,7 @@
 #include <rafter/element/quadrature.hpp>
 #include <rafter/mesh/cell_batches.hpp>
 #include <rafter/mesh/map_kinds.hpp>
-#include <rafter/operator/kernel_info.hpp>
+#include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/space/cell_vectors.hpp>
 
 #include <tests/support/source_directory.hpp>

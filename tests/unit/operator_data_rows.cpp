@@ -7,7 +7,7 @@
 #include <rafter/form/lowering.hpp>
 #include <rafter/form/parser.hpp>
 #include <rafter/mesh/mesh.hpp>
-#include <rafter/operator/data_rows.hpp>
+#include <rafter/operator/generate/data_rows.hpp>
 #include <rafter/operator/operator.hpp>
 #include <rafter/space/function_space.hpp>
 

@@ -8,9 +8,9 @@
 #include <rafter/base/error.hpp>
 #include <rafter/device/host/host_device.hpp>
 #include <rafter/form/lowering.hpp>
-#include <rafter/operator/coupling.hpp>
-#include <rafter/operator/form_builder.hpp>
-#include <rafter/operator/form_kernels.hpp>
+#include <rafter/operator/generate/coupling.hpp>
+#include <rafter/operator/generate/form_builder.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/schedule/mapping.hpp>
 #include <rafter/space/function_space.hpp>
 

@@ -6,7 +6,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/device/array.hpp>
 #include <rafter/emit/c_family.hpp>
-#include <rafter/operator/kernel_arguments.hpp>
+#include <rafter/operator/run/kernel_arguments.hpp>
 
 namespace rafter::test {
 namespace {

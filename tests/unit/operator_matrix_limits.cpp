@@ -5,10 +5,10 @@
 #include <array>
 
 #include <rafter/form/lowering.hpp>
-#include <rafter/operator/cell_unknowns.hpp>
-#include <rafter/operator/matrix_builder.hpp>
-#include <rafter/operator/matrix_limits.hpp>
-#include <rafter/operator/sparse_matrix.hpp>
+#include <rafter/operator/generate/cell_unknowns.hpp>
+#include <rafter/operator/generate/matrix_builder.hpp>
+#include <rafter/operator/generate/matrix_limits.hpp>
+#include <rafter/operator/run/sparse_matrix.hpp>
 
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/operator_problems.hpp>

@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <rafter/base/error.hpp>
-#include <rafter/operator/form_kernels.hpp>
-#include <rafter/operator/kernel_info.hpp>
+#include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/operator/linear_form.hpp>
 #include <rafter/operator/operator.hpp>
-#include <rafter/operator/sparse_matrix.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
+#include <rafter/operator/run/sparse_matrix.hpp>
 
 #include "../support/opencl.hpp"
 #include "../support/operator_problems.hpp"

@@ -2,8 +2,8 @@
 // Products of matrices in slices are those of the compressed rows they come from, on every device.
 #include <gtest/gtest.h>
 
-#include <rafter/operator/sliced_product.hpp>
-#include <rafter/operator/sparse_matrix.hpp>
+#include <rafter/operator/matrix/sliced_product.hpp>
+#include <rafter/operator/run/sparse_matrix.hpp>
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/opencl.hpp>
 #include <tests/support/operator_problems.hpp>

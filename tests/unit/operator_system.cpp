@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <rafter/operator/linear_form.hpp>
-#include <rafter/operator/sparse_matrix.hpp>
+#include <rafter/operator/run/sparse_matrix.hpp>
 #include <rafter/solve/vector_ops.hpp>
 #include <rafter/space/function_space.hpp>
 

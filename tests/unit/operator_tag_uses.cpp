@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <rafter/base/log.hpp>
-#include <rafter/operator/domain.hpp>
+#include <rafter/operator/generate/domain.hpp>
 #include <rafter/operator/linear_form.hpp>
 #include <rafter/operator/operator.hpp>
 #include <rafter/space/function_space.hpp>

@@ -9,8 +9,8 @@
 #include <rafter/device/host/process.hpp>
 #include <rafter/form/language.hpp>
 #include <rafter/form/lowering.hpp>
-#include <rafter/operator/form_builder.hpp>
-#include <rafter/operator/form_kernels.hpp>
+#include <rafter/operator/generate/form_builder.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/operator/tuning.hpp>
 #include <rafter/tune/store.hpp>
 

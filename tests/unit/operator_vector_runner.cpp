@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include <rafter/base/error.hpp>
-#include <rafter/operator/vector_runner.hpp>
+#include <rafter/operator/run/vector_runner.hpp>
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/opencl.hpp>
 

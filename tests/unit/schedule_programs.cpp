@@ -6,9 +6,9 @@
 #include <set>
 
 #include <rafter/base/error.hpp>
-#include <rafter/operator/form_kernels.hpp>
-#include <rafter/operator/kernel_info.hpp>
+#include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/operator/linear_form.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/schedule/counts.hpp>
 #include <rafter/schedule/mapping.hpp>
 #include <tests/support/operator_problems.hpp>

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include <rafter/operator/compiled_transfer.hpp>
+#include <rafter/operator/levels/compiled_transfer.hpp>
 #include <rafter/solve/block_preconditioner.hpp>
 #include <rafter/solve/inverse_matrix.hpp>
 #include <rafter/solve/newton.hpp>

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include <rafter/operator/entry_list.hpp>
+#include <rafter/operator/run/entry_list.hpp>
 #include <rafter/solve/residual_range.hpp>
 #include <rafter/solve/solver.hpp>
 #include <tests/support/interpreter_device.hpp>

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <rafter/base/error.hpp>
-#include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/operator/precision.hpp>
 #include <tests/support/multigrid_problems.hpp>
 

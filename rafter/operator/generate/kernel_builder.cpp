@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/operator/generate/kernel_builder.hpp>
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+#include <rafter/base/content.hpp>
+#include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
+#include <rafter/form/lowering.hpp>
+#include <rafter/operator/generate/kernel_generator.hpp>
+#include <rafter/operator/generate/kernel_target.hpp>
+#include <rafter/space/layout.hpp>
+#include <rafter/tune/store.hpp>
+
+namespace rafter::op {
+
+namespace {
+
+/// Returns a record without what tells of the measurement alone and decides nothing: records of a machine that is
+/// measured again and again while it is busy differ in nothing else, once they are tune::steady.
+machine::Machine without_circumstances(machine::Machine record) {
+  record.measured_at.clear();
+  record.measured_with.clear();
+  record.streamed_bytes = 0;
+  record.steadiness = record.cpu_share = 1;
+  return record;
+}
+
+/// What a kernel depends on beside its specification.
+struct Circumstances {
+  std::string language;
+  schedule::Target target;
+  int num_threads = 1;
+  std::string machine; ///< machine and its threads decide which cuts there are, and so what a plan means by them
+  std::vector<std::string> compilers, flag_sets;
+  bool runs_few_times = false, is_single = false;
+  tune::Origin origin = tune::Origin::predicted;
+  std::string plan; ///< plan that was asked for or measured; "": it follows from everything else
+};
+auto members(const Circumstances& value) {
+  const auto& [language, target, num_threads, machine, compilers, flag_sets, few_times, single, origin, plan] = value;
+  return std::tie(language, target, num_threads, machine, compilers, flag_sets, few_times, single, origin, plan);
+}
+
+/// Everything that decides about a kernel as text: generators of one build give equal texts for equal ones. `decided`
+/// says what was measured, if anything.
+std::string text_of(const KernelSpecification& specification, const KernelOptions& options,
+                    const tune::Decision& decided) {
+  const auto& device = *options.device;
+  Circumstances circumstances{.language = device.language(),
+                              .target = target_of(device),
+                              .num_threads = device.num_threads(),
+                              .machine = machine::to_json(without_circumstances(options.planner->options().machine)),
+                              .compilers = device.compilers(),
+                              .flag_sets = device.flag_sets(),
+                              .runs_few_times = runs_few_times(specification, options),
+                              .is_single = is_single(specification, options),
+                              .origin = options.plan != nullptr ? tune::Origin::given : decided.origin,
+                              .plan = options.plan != nullptr                    ? schedule::to_string(*options.plan)
+                                      : decided.origin == tune::Origin::measured ? schedule::to_string(decided.plan)
+                                                                                 : ""};
+  return base::content_text(specification) + base::content_text(circumstances);
+}
+
+} // namespace
+
+GeneratedKernel build_kernel(const KernelSpecification& specification, const KernelOptions& options) {
+  const auto& planner = options.planner->options();
+  std::optional<KernelGenerator> generator; // it takes its time, so that it is made only where it is needed
+  const auto generating = [&]() -> KernelGenerator& {
+    return generator ? *generator : generator.emplace(specification, options);
+  };
+  tune::Decision decision;
+  if (has_usual_plan(specification, options)) {
+    decision.origin = tune::Origin::usual;
+  } else if (!options.plan) {
+    decision.origin = tune::Origin::predicted;
+    if (planner.store != nullptr && planner.store->exists()) decision = generating().measured();
+  }
+  GeneratedKernel result;
+  result.specification = text_of(specification, options, decision);
+  auto* generations = planner.weighs_all ? nullptr : planner.generations.get();
+  auto known = generations == nullptr ? std::nullopt : generations->find(result.specification);
+  if (known) {
+    result.generation = std::move(*known);
+    if (decision.origin == tune::Origin::predicted) decision.seconds = result.generation.seconds;
+  } else {
+    decision = generating().decide();
+    result.generation = generating().generate(decision);
+    if (generations != nullptr) generations->remember(result.specification, result.generation);
+  }
+  const auto& generation = result.generation;
+  auto& info = result.info;
+  info.num_points = specification.cell.fields.quadrature.num_points();
+  decision.plan = generation.main.plan;
+  info.plan = decision.plan;
+  info.decision = std::move(decision);
+  info.work_bytes = generation.work_bytes;
+  info.source = generation.main.source;
+  info.tensor_program = generation.tensor_program;
+  info.loop_program = generation.loop_program;
+  return result;
+}
+
+} // namespace rafter::op

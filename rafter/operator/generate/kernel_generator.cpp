@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/operator/generate/kernel_generator.hpp>
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <rafter/base/content.hpp>
+#include <rafter/emit/c_family.hpp>
+#include <rafter/emit/recorder.hpp>
+#include <rafter/kernel/cell_matrices.hpp>
+#include <rafter/kernel/cut.hpp>
+#include <rafter/kernel/folding.hpp>
+#include <rafter/kernel/separable.hpp>
+#include <rafter/operator/generate/kernel_target.hpp>
+#include <rafter/schedule/counts.hpp>
+#include <rafter/space/layout.hpp>
+#include <rafter/tune/candidates.hpp>
+#include <rafter/tune/unweighed_plans.hpp>
+
+namespace rafter::op {
+
+namespace {
+
+/// First indices of the atoms of a kind that a function reads, in ascending order.
+std::vector<int> indices_of(const kernel::QFunction& function, kernel::AtomKind kind) {
+  std::set<int> result;
+  for (const auto id : function.graph.reachable(function.roots())) {
+    const auto& node = function.graph[id];
+    if (node.op == form::ScalarOp::atom && node.atom.kind == kind) result.insert(node.atom.a);
+  }
+  return {result.begin(), result.end()};
+}
+
+/// Describes a kernel as its plans are lowered, without the cuts of its QFunction, which are found later.
+tune::CellKernel cell_kernel(const KernelSpecification& specification) {
+  tune::CellKernel result{.cell = specification.cell};
+  const auto& sizes = specification.sizes;
+  if (sizes.num_batches > 0)
+    result.data_rows_per_batch = static_cast<double>(sizes.num_data_rows) / static_cast<double>(sizes.num_batches);
+  return result;
+}
+
+kernel::QFunction integrand(const KernelSpecification& specification) {
+  auto function = kernel::pull_back(specification.parts, specification.shape(), specification.cell.map,
+                                    specification.cell.is_facet());
+  if (specification.purpose == Purpose::diagonal) return kernel::diagonal(function, specification.trial_of_output);
+  if (specification.purpose == Purpose::matrix)
+    return kernel::pair_coefficients(function, specification.trial_components);
+  return function;
+}
+
+/// Numbers behind the last weight, because kernels with points in lanes read whole vectors.
+constexpr std::size_t weights_room = 16;
+
+std::vector<tune::GeneratedOutput> outputs_of(const kernel::TensorProgram& program) {
+  std::vector<tune::GeneratedOutput> result;
+  for (const auto& use : program.outputs) {
+    auto& output = result.emplace_back(tune::GeneratedOutput{.field = use.index, .components = use.components});
+    output.num_tests = use.element->num_dofs();
+    if (use.trial_element == nullptr) continue;
+    output.num_trials = use.trial_element->num_dofs();
+    output.places = kernel::pair_places(program, use);
+  }
+  return result;
+}
+
+/// How items add where no plan says it. Without an instruction that adds, additions are tried again and again, and take
+/// about as long as a second pass, which gives the same bits in every run. Its lists are worth it in kernels that run
+/// often. Items with lanes do neither.
+schedule::Scatter usual_scatter(const KernelSpecification& specification, const KernelOptions& options) {
+  const bool adds = specification.purpose != Purpose::matrix && !specification.cell.fields.outputs.empty();
+  if (!adds) return schedule::Scatter::atomic;
+  const auto usual = schedule::usual_plan(target_of(*options.device));
+  if (schedule::has_items(usual) && schedule::has_cell_lanes(usual)) return usual.scatter;
+  const bool is_worth_lists = !runs_few_times(specification, options) && specification.purpose == Purpose::action;
+  return is_worth_lists && !options.device->capabilities().has_atomic_doubles ? schedule::Scatter::two_pass
+                                                                              : schedule::Scatter::atomic;
+}
+
+} // namespace
+
+bool runs_few_times(const KernelSpecification& specification, const KernelOptions& options) {
+  return options.runs_few_times || specification.purpose != Purpose::action ||
+         specification.cell.fields.outputs.empty();
+}
+
+bool has_usual_plan(const KernelSpecification& specification, const KernelOptions& options) {
+  return specification.cell.is_facet() || specification.purpose == Purpose::matrix ||
+         (!options.plan && runs_few_times(specification, options));
+}
+
+bool is_single(const KernelSpecification& specification, const KernelOptions& options) {
+  return !options.plan && specification.purpose == Purpose::action && specification.cell.num_trials > 0 &&
+         options.precision == schedule::Precision::single_precision;
+}
+
+std::string surroundings_of(const KernelSpecification& specification) {
+  auto cell = specification.cell;
+  cell.whole_runs_share = 1; // it weighs plans, and no text depends on it
+  return base::content_text(cell);
+}
+
+KernelGenerator::KernelGenerator(const KernelSpecification& specification, const KernelOptions& options)
+    : specification_(specification), options_(options), lowering_(with_choices(cell_kernel(specification))) {
+  const auto first =
+      kernel().input_of(kernel().choices.front().functions.main, contraction(schedule::Plan().contraction, is_facet()));
+  is_too_large_ = is_matrix() && is_too_large(kernel::cell_matrix_size(first));
+  has_modes_ = !is_matrix() && kernel::modal_degree(first).has_value();
+  is_separable_ = !is_matrix() && kernel::separable_form(first).has_value();
+}
+
+/// Adds the ways to cut the QFunction.
+tune::CellKernel KernelGenerator::with_choices(tune::CellKernel result) {
+  result.target = target_of(*options_.device);
+  const auto function = integrand(specification_);
+  function_text_ = kernel::to_string(function);
+  const auto& machine = planner().options().machine;
+  const int threads = options_.device->num_threads();
+  // The contraction is the same whatever the plan asks for, because the text of a plan names its cut under every other
+  // choice.
+  kernel::CurvedMap curved{{.fields = result.cell.fields,
+                            .function = {},
+                            .contraction = contraction(schedule::Plan().contraction, result.cell.is_facet()),
+                            .tables = result.tables}};
+  result.choices = kernel::factor_storages(function, specification_.cell.fields.quadrature.num_points(),
+                                           {.flops_per_second = machine.peak_flops(threads),
+                                            .bytes_per_second = machine.rate(machine.memory().triad, threads)},
+                                           &curved);
+  return result;
+}
+
+tune::Decision KernelGenerator::decide() {
+  tune::Decision decision;
+  if (has_usual_plan(specification_, options_)) {
+    decision.plan = usual_plan();
+    decision.origin = tune::Origin::usual;
+    return decision;
+  }
+  const bool is_given = options_.plan != nullptr;
+  if (!is_given || planner().options().weighs_all) decision = planner().decide(problem(), lowering_);
+  if (is_given) {
+    decision.plan = fitted(*options_.plan);
+    decision.origin = tune::Origin::given;
+  } else if (is_single(specification_, options_))
+    decision.plan = fitted(computing_in_floats(decision.plan));
+  return decision;
+}
+
+// --- generation -----------------------------------------------------------------------------------------------------
+
+tune::Generation KernelGenerator::generate(const tune::Decision& decision) {
+  tune::Generation result;
+  result.is_too_large = is_too_large_;
+  if (is_too_large_) return result;
+  auto plan = decision.plan;
+  const auto main = lowering_.take(plan);
+  plan.mapping = main.mapping;
+  result.seconds = decision.seconds;
+  result.main = generated(main, plan, plan);
+  result.tensor_program = main.program.to_string();
+  result.loop_program = schedule::print(main.loops);
+  result.counts = schedule::count(main.loops);
+  result.counts.instructions = {};
+  result.cell_flops = kernel::count_flops(main.program);
+  result.work_bytes = schedule::work_bytes(main.loops);
+  result.data_bytes = lowering_.data_bytes(main.loops, plan);
+  result.num_points = main.program.num_points;
+  result.outputs = outputs_of(main.program);
+  add_setup(main, result);
+  return result;
+}
+
+/// Adds the kernel that computes what `main` reads as stored, if it reads any such data.
+void KernelGenerator::add_setup(const tune::LoweredKernel& main, tune::Generation& result) const {
+  const auto& plan = result.main.plan;
+  const auto& setup = kernel().choice_of(plan).functions.setup;
+  result.stored_point_slots = tune::num_stored(setup, kernel::OutputKind::stored_point);
+  result.stored_cell_slots = tune::num_stored(setup, kernel::OutputKind::stored_cell);
+  if (setup.outputs.empty()) return;
+  result.setup_fields = indices_of(setup, kernel::AtomKind::reference_field);
+  result.setup_parameters = indices_of(setup, kernel::AtomKind::parameter);
+  const auto own_plan = setup_plan(plan, !result.setup_fields.empty());
+  result.setup = generated(lowering_.setup(plan, own_plan, main), own_plan, plan);
+}
+
+/// Makes the text of a kernel that was lowered, whose tables are packed by the plan `packed`.
+tune::GeneratedProgram KernelGenerator::generated(const tune::LoweredKernel& lowered, schedule::Plan plan,
+                                                  const schedule::Plan& packed) const {
+  tune::GeneratedProgram result;
+  emit::record("tensors", lowered.loops.name, [&] { return lowered.program.to_string(); });
+  result.source = emit::emit(lowered.loops, options_.device->language());
+  result.name = lowered.loops.name;
+  result.plan = std::move(plan);
+  result.vector_width = lowered.loops.vector_width;
+  result.launch = lowered.loops.launch;
+  result.arguments = lowered.loops.arguments();
+  for (const auto& matrix : lowered.program.matrices)
+    result.matrices.push_back(matrix.is_data ? schedule::packed_table(matrix, packed) : std::vector<double>{});
+  result.points = lowered.program.points;
+  result.weights = lowered.program.weights;
+  result.weights.resize(result.weights.size() + weights_room);
+  return result;
+}
+
+/// Numbers in a register of a host, or that an item of another device computes at a time.
+int KernelGenerator::register_width() const {
+  return kernel().target.has_lanes ? planner().register_width() : kernel().target.lanes_of_item;
+}
+
+int KernelGenerator::most_patches_per_batch() const {
+  int result = 0;
+  for (const auto* layout : specification_.cell.access.spaces)
+    result = std::max(result, specification_.cell.patches_per_batch(*layout));
+  return result;
+}
+
+// --- plans ----------------------------------------------------------------------------------------------------------
+
+/// Says whether the tables are so large that no cache holds them, or the results so large that they fill it.
+bool KernelGenerator::is_too_large(const kernel::CellMatrixSize& size) const {
+  constexpr double most_table_entries = 1 << 23, most_results = 1 << 22;
+  return size.table_entries > most_table_entries ||
+         size.result_entries * specification_.cell.access.cells_per_batch > most_results;
+}
+
+/// Returns the plan of kernels that have none to choose from.
+schedule::Plan KernelGenerator::usual_plan() const {
+  auto plan = tune::plan_usual(kernel().choices.front().factors, specification_.cell.access.cells_per_batch,
+                               register_width(), kernel().target, options_.plan.get());
+  if (!options_.plan) plan.scatter = usual_scatter(specification_, options_);
+  if (is_single(specification_, options_)) plan = computing_in_floats(plan);
+  if (is_facet()) plan.unroll = 0; // tables are data: facets that differ in their number share a text
+  if (runs_few_times(specification_, options_)) take_quick_flags(plan);
+  return fitted(std::move(plan));
+}
+
+/// Changes a plan into one that this kernel can follow.
+schedule::Plan KernelGenerator::fitted(schedule::Plan plan) const {
+  plan.factors = kernel().choice_of(plan).factors;
+  plan.vector_width = std::min(plan.vector_width, specification_.cell.access.cells_per_batch);
+  plan.contraction = contraction(plan.contraction, is_facet());
+  plan.subbatches = kernel::has_dense_products(plan.contraction)
+                        ? std::min(plan.subbatches, specification_.cell.access.cells_per_batch / plan.vector_width)
+                        : 1;
+  // Sums of functionals cancel, so that they are computed in double.
+  if (specification_.cell.fields.outputs.empty()) return schedule::without_unused_keys(schedule::in_double(plan));
+  // Only the action of a bilinear form may compute in floats: solvers correct its errors, while those of right-hand
+  // sides stay.
+  const bool is_action = specification_.cell.num_trials > 0;
+  return schedule::without_unused_keys(is_action ? plan : computing_in_double(plan));
+}
+
+schedule::Plan KernelGenerator::computing_in_double(schedule::Plan plan) const {
+  if (plan.compute == schedule::Precision::double_precision) return plan;
+  plan.compute = plan.accumulate = schedule::Precision::double_precision;
+  plan.vector_width = std::min(
+      plan.vector_width, tune::usual_width(specification_.cell.access.cells_per_batch, register_width(), plan.compute));
+  return plan;
+}
+
+/// The plan with floats, in as many more lanes as registers then hold. Plans that gather patches keep their lanes,
+/// which are the patches of a batch: these save more than a wider register does.
+schedule::Plan KernelGenerator::computing_in_floats(schedule::Plan plan) const {
+  plan = schedule::in_single(plan);
+  const bool gathers_patches = plan.has_patches && plan.vector_width == most_patches_per_batch();
+  if (schedule::may_have_lanes(plan) && !gathers_patches)
+    plan.vector_width = std::max(plan.vector_width, tune::usual_width(specification_.cell.access.cells_per_batch,
+                                                                      register_width(), plan.compute));
+  return plan;
+}
+
+/// Plan of the kernel that computes the stored data, always in double. Without data fields it runs once.
+schedule::Plan KernelGenerator::setup_plan(const schedule::Plan& plan, bool has_fields) const {
+  auto result = schedule::without_unused_keys(computing_in_double(plan));
+  if (!has_fields) take_quick_flags(result);
+  return result;
+}
+
+void KernelGenerator::take_quick_flags(schedule::Plan& plan) const {
+  const auto known = options_.device->flag_sets();
+  if (std::ranges::find(known, schedule::quick_flags) != known.end()) plan.flags = schedule::quick_flags;
+}
+
+/// Returns the contraction that the shape admits and that is nearest to what is asked for.
+kernel::Contraction KernelGenerator::contraction(kernel::Contraction asked, bool has_facets) const {
+  using kernel::Contraction;
+  if (has_facets) return Contraction::dense;
+  if (is_matrix()) return element::is_tensor(specification_.shape()) ? Contraction::collocated : Contraction::dense;
+  if (element::is_tensor(specification_.shape())) {
+    const bool is_other = asked == Contraction::modal || (asked == Contraction::separable && !is_separable_);
+    return is_other ? Contraction::collocated : asked;
+  }
+  return asked != Contraction::dense && has_modes_ ? Contraction::modal : Contraction::dense;
+}
+
+tune::PlanningProblem KernelGenerator::problem() const {
+  tune::PlanningProblem result;
+  result.text = function_text_ + surroundings_of(specification_);
+  result.is_tensor = element::is_tensor(specification_.shape());
+  result.has_modes = has_modes_;
+  result.is_separable = is_separable_;
+  result.num_points = specification_.cell.fields.quadrature.num_points();
+  result.points_per_axis = static_cast<int>(specification_.cell.fields.quadrature.points_1d.size());
+  for (const auto* uses : {&specification_.cell.fields.inputs, &specification_.cell.fields.outputs})
+    for (const auto& use : *uses) {
+      result.num_dofs = std::max(result.num_dofs, use.element->num_dofs());
+      result.nodes_per_axis = std::max(result.nodes_per_axis, use.element->degree() + 1);
+    }
+  for (const auto& choice : kernel().choices)
+    if (!choice.is_dominated) result.factor_storages.push_back(choice.factors);
+  if (result.factor_storages.size() > most_factor_storages) result.factor_storages.resize(most_factor_storages);
+  result.compilers = options_.device->compilers();
+  result.flag_sets = options_.device->flag_sets();
+  result.gathers = planner().ways_to_gather();
+  result.scatter = schedule::name(usual_scatter(specification_, options_));
+  result.whole_runs_share = specification_.cell.whole_runs_share;
+  result.has_longer_runs =
+      std::ranges::any_of(specification_.cell.access.spaces, [](const space::ElementLayout* layout) {
+        return std::ranges::any_of(layout->run_lengths, [](int length) { return length > 1; });
+      });
+  result.cells_per_batch = specification_.cell.access.cells_per_batch;
+  result.target = kernel().target;
+  result.register_width = register_width();
+  result.patches_per_batch = most_patches_per_batch();
+  result.num_batches = static_cast<double>(specification_.sizes.num_batches);
+  result.num_threads = options_.device->num_threads();
+  result.shares_data = kernel().rows_per_batch({}) < 0.5;
+  result.streams_outputs = streams_outputs();
+  result.input_bytes = specification_.sizes.input_bytes;
+  result.output_bytes = specification_.sizes.output_bytes;
+  return result;
+}
+
+bool KernelGenerator::streams_outputs() const {
+  const bool is_exclusive = std::ranges::all_of(specification_.cell.access.output_spaces, [this](int space) {
+    return specification_.cell.access.spaces[static_cast<std::size_t>(space)]->num_runs == 0;
+  });
+  const double bytes = (specification_.sizes.input_bytes + specification_.sizes.output_bytes) *
+                       static_cast<double>(specification_.sizes.num_batches);
+  const auto seen = machine::resident(planner().options().machine, bytes, options_.device->num_threads());
+  return is_exclusive && specification_.sizes.output_bytes > 0 &&
+         seen.levels.size() == planner().options().machine.levels.size();
+}
+
+} // namespace rafter::op

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <memory>
+
+#include <rafter/operator/generate/quadrature_options.hpp>
+#include <rafter/schedule/precision.hpp>
+
+namespace rafter::schedule {
+struct Plan;
+} // namespace rafter::schedule
+
+namespace rafter::device {
+class Device;
+}
+namespace rafter::tune {
+class Planner;
+}
+
+namespace rafter::op {
+
+/// Options for the kernels of a form.
+struct KernelOptions {
+  std::shared_ptr<device::Device> device; ///< null: the host device of the discretisation, with all cores
+  QuadratureOptions quadrature;
+  /// Used for every cell kernel; null: the planner chooses.
+  std::shared_ptr<const schedule::Plan> plan;
+  std::shared_ptr<const tune::Planner> planner; ///< null: tune::planner_of_this_machine
+  /// Says that the form runs so rarely that compiling its kernels takes longer than running them. They get the usual
+  /// plan and the flags schedule::quick_flags. Functionals, diagonals and cell matrices are such forms in any case.
+  bool runs_few_times = false;
+  /// Precision in which actions of bilinear forms store, compute and accumulate where no plan says it. The planner
+  /// weighs plans in double precision.
+  schedule::Precision precision = schedule::Precision::double_precision;
+  /// Expected number of applications, which decides whether set-up pays off; 0: it is not known, and an assembled
+  /// matrix is taken only if the plan says so.
+  double num_applications = 0;
+};
+
+} // namespace rafter::op

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <memory>
+
+#include <rafter/operator/run/linear_operator.hpp>
+
+namespace rafter::machine {
+struct Counts;
+} // namespace rafter::machine
+
+/// Holds a bilinear form as one matrix, which plans with mapping=assembled ask for.
+namespace rafter::op {
+
+class FormData;
+struct GeneratedMatrix;
+struct KernelInfo;
+
+/// The matrix of a form on a system, before Dirichlet conditions are applied. It does not change after construction,
+/// and several threads may run it at the same time.
+class AssembledMatrix {
+public:
+  /// Computes cell matrices and sums them, in the same order for any number of threads. `data` holds the values of the
+  /// form's data fields and parameters; null stands for the values that parameters have in the form. Throws
+  /// InternalError when the kernels are not compiled, and InputError when the memory of this machine does not hold the
+  /// matrix and what its set-up takes.
+  explicit AssembledMatrix(std::shared_ptr<const GeneratedMatrix> built, std::shared_ptr<FormData> data = nullptr);
+  ~AssembledMatrix();
+  AssembledMatrix(AssembledMatrix&&) noexcept;
+  AssembledMatrix& operator=(AssembledMatrix&&) noexcept;
+
+  /// Computes y = A x, or y += A x when `adds` is true. Throws InputError for vectors of another size and when x is y,
+  /// InternalError for those of another precision than the plan's (Plan::accumulate).
+  void run(const Vector& x, Vector& y, bool adds) const;
+  void run(const SingleVector& x, SingleVector& y, bool adds) const; ///< does the same on vectors of floats
+  void diagonal(Vector& d) const;                                    ///< d_i = A_ii
+
+  /// Describes the kernel of the product. Its cells are rows of blocks, and its batches are slices of the matrix.
+  const KernelInfo& info() const;
+  /// Operations and bytes of one product, in which vectors move once.
+  machine::Counts counts() const;
+  /// What rounding to the precision of the stored entries (Plan::storage) loses: the Frobenius norm of the difference
+  /// from the entries in double precision, over the norm of the matrix.
+  double storage_error() const;
+  /// The time that the construction took.
+  double setup_seconds() const;
+
+private:
+  class Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+} // namespace rafter::op

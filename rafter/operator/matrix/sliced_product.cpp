@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/operator/matrix/sliced_product.hpp>
+
+#include <algorithm>
+#include <limits>
+
+#include <rafter/base/error.hpp>
+#include <rafter/emit/c_family.hpp>
+#include <rafter/operator/generate/cell_unknowns.hpp>
+#include <rafter/operator/generate/kernel_target.hpp>
+#include <rafter/operator/run/sparse_matrix.hpp>
+#include <rafter/schedule/matrix_product.hpp>
+#include <rafter/schedule/plan.hpp>
+
+namespace rafter::op {
+namespace {
+
+/// Slices for each thread, shape (thread + 1). Every thread gets about as many columns of slices, because the time of a
+/// product follows their number.
+std::vector<std::int64_t> balanced_ranges(const std::vector<std::int64_t>& starts, const device::Device& device) {
+  std::vector<std::int64_t> result;
+  for (const auto columns : thread_ranges(starts.back(), device))
+    result.push_back(std::lower_bound(starts.begin(), starts.end() - 1, columns) - starts.begin());
+  result.front() = 0;
+  result.back() = static_cast<std::int64_t>(starts.size()) - 1;
+  return result;
+}
+
+/// A matrix in slices of rows that follow each other.
+struct Slices {
+  SliceTables tables;
+  std::vector<double> entries; ///< shape (start, lane)
+};
+
+Slices slices_of(const SparseMatrix& matrix, int height) {
+  const auto lanes = static_cast<std::size_t>(height);
+  const auto num_rows = static_cast<std::size_t>(matrix.num_rows());
+  const auto length = [&](std::size_t row) { return matrix.row_offsets[row + 1] - matrix.row_offsets[row]; };
+  Slices result{.tables = {.num_rows = static_cast<std::int32_t>(num_rows), .starts = {0}, .rows = {}, .columns = {}},
+                .entries = {}};
+  auto& [tables, entries] = result;
+  for (std::size_t first = 0; first < num_rows; first += lanes) {
+    std::int64_t longest = 0;
+    for (std::size_t row = first; row < std::min(first + lanes, num_rows); ++row)
+      longest = std::max(longest, length(row));
+    for (std::size_t lane = 0; lane < lanes; ++lane)
+      tables.rows.push_back(static_cast<std::int32_t>(first + lane < num_rows ? first + lane : first));
+    for (std::int64_t k = 0; k < longest; ++k)
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        const std::size_t row = first + lane;
+        const bool is_filled = row < num_rows && k < length(row);
+        const auto place = is_filled ? static_cast<std::size_t>(matrix.row_offsets[row] + k) : 0;
+        tables.columns.push_back(is_filled ? matrix.columns[place] : 0);
+        entries.push_back(is_filled ? matrix.values[place] : 0);
+      }
+    tables.starts.push_back(tables.starts.back() + longest);
+  }
+  return result;
+}
+
+} // namespace
+
+SlicedProduct::SlicedProduct(std::shared_ptr<device::Device> device, const schedule::LoopProgram& loops,
+                             const device::Program& program, SliceTables tables, Numbers entries)
+    : device_(std::move(device)), kernel_(program.kernel(loops.name)), overwrite_(device_, {0, tables.num_rows}),
+      add_(device_, {1, tables.num_rows}), rows_(device_, std::move(tables.rows)),
+      columns_(device_, std::move(tables.columns)), entries_(std::move(entries)),
+      ranges_(balanced_ranges(tables.starts, *device_)) {
+  if (tables.starts.back() > std::numeric_limits<std::int32_t>::max())
+    throw base::InputError("an assembled matrix of more than 2147483647 columns of slices: use another mapping");
+  starts_ = Integers(device_, base::AlignedVector<std::int32_t>(tables.starts.begin(), tables.starts.end()));
+  device::BufferRegistry kept;
+  kept.add(schedule::role::slice_starts, 0, starts_.device_read());
+  kept.add(schedule::role::rows, 0, rows_.device_read());
+  kept.add(schedule::role::columns, 0, columns_.device_read());
+  kept.add(schedule::role::entries, 0, entries_.device_read());
+  arguments_ = {loops.arguments(), loops.launch, kept};
+  for (const auto* modes : {&overwrite_, &add_}) modes->device_read(); // so that runs need not bring them there
+}
+
+template <class T> void SlicedProduct::multiply(const device::Array<T>& x, device::Array<T>& y, bool adds) const {
+  device::BufferRegistry vectors;
+  vectors.add(schedule::role::mode, 0, (adds ? add_ : overwrite_).device_read());
+  vectors.add(schedule::role::input_vector, 0, x.device_read());
+  vectors.add(schedule::role::output_vector, 0,
+              adds ? y.device_write() : y.device_overwrite()); // the product stores all rows
+  auto arguments = free_arguments_.take([this] { return arguments_; });
+  arguments->bind(vectors);
+  std::vector<device::Task> tasks;
+  for (std::size_t r = 0; r + 1 < ranges_.size(); ++r)
+    if (ranges_[r] < ranges_[r + 1]) tasks.push_back(arguments->task(*kernel_, ranges_[r], ranges_[r + 1]));
+  device_->run(tasks);
+}
+
+template void SlicedProduct::multiply(const Vector& x, Vector& y, bool adds) const;
+template void SlicedProduct::multiply(const SingleVector& x, SingleVector& y, bool adds) const;
+
+std::unique_ptr<const SlicedProduct> make_sliced_product(const std::shared_ptr<device::Device>& device,
+                                                         const SparseMatrix& matrix, schedule::Precision precision) {
+  schedule::Plan plan;
+  plan.storage = plan.accumulate = precision;
+  plan.mapping = schedule::assembled_mapping;
+  const auto loops = schedule::matrix_product(1, plan, target_of(*device));
+  const auto language = device->language();
+  const auto program = device->compile(emit::emit(loops, language), {.language = language});
+  auto slices = slices_of(matrix, schedule::slice_height(plan));
+  return std::make_unique<const SlicedProduct>(device, loops, *program, std::move(slices.tables),
+                                               Numbers(device, std::span<const double>(slices.entries), precision));
+}
+
+} // namespace rafter::op

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/operator/run/bound_kernel.hpp>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include <rafter/base/error.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
+#include <rafter/schedule/counts.hpp>
+#include <rafter/schedule/least_traffic.hpp>
+#include <rafter/schedule/mapping.hpp>
+#include <rafter/space/function_space.hpp>
+#include <rafter/tune/planner.hpp>
+
+namespace rafter::op {
+
+namespace {
+
+using device::Array;
+using Integers = space::IndexTables::Integers;
+using Reals = Array<double>;
+
+/// Kernels with points in lanes read whole vectors, so that arrays over points need this many numbers more behind the
+/// last point.
+constexpr std::size_t vector_room = 16;
+
+constexpr std::array<std::string_view, 1> loops{"total(| sums): sum total = sums"};
+
+} // namespace
+
+void BoundKernel::Tables::add_to(device::BufferRegistry& registry) const {
+  for (std::size_t i = 0; i < matrices.size(); ++i)
+    registry.add(schedule::role::matrix, static_cast<int>(i), matrices[i]->device_read());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    registry.add(schedule::role::table, static_cast<int>(i), values[i].device_read());
+  registry.add(schedule::role::points, 0, points->device_read());
+  registry.add(schedule::role::weights, 0, weights->device_read());
+}
+
+BoundKernel::BoundKernel(const GeneratedForm& form, const GeneratedBlock& piece)
+    : form_(form), piece_(piece), device_(form.options.device), info_(piece.kernel.info),
+      kernel_(piece.program->kernel(piece.kernel.generation.main.name)),
+      tables_(tables(piece.kernel.generation.main, info_.plan.compute)) {
+  for (std::size_t i = 0; i < piece.spaces.size(); ++i)
+    spaces_.push_back(piece.block < 0 ? piece.spaces[i]->index_tables(piece.facet_dofs[i], device_)
+                                      : piece.spaces[i]->index_tables(piece.block, device_));
+  fill_data();
+  count();
+  device::BufferRegistry kept;
+  add_data(piece.kernel.generation.main.arguments, kept);
+  tables_.add_to(kept);
+  kept.add(schedule::role::data_rows, 0, data_rows_.device_read());
+  kept.add(schedule::role::stored_point, 0, stored_point_.device_read());
+  kept.add(schedule::role::stored_cell, 0, stored_cell_.device_read());
+  arguments_ = {piece.kernel.generation.main.arguments, piece.kernel.generation.main.launch, kept};
+}
+
+void BoundKernel::add_data(const std::vector<schedule::LoopBuffer>& arguments, device::BufferRegistry& registry) const {
+  for (std::size_t i = 0; i < spaces_.size(); ++i) {
+    const int index = static_cast<int>(i);
+    spaces_[i]->add_to(registry, index, [&](std::string_view role) { return reads(arguments, role, index); });
+  }
+  if (geometry_ != nullptr) return; // a MatrixWork has the rest
+  cell_data_->add_to(registry);
+  registry.add(schedule::role::cell_coefficients, 0, cell_coefficients_.device_read());
+}
+
+void BoundKernel::fill_data() {
+  const auto& cells = piece_.cells;
+  const bool is_read_once =
+      form_.purpose == Purpose::matrix && piece_.block >= 0 && piece_.spaces.empty() && piece_.setup_program == nullptr;
+  if (is_read_once) {
+    geometry_ = std::make_unique<const CellGeometry>(*form_.system.mesh, cells);
+    base::AlignedVector<std::int32_t> records(static_cast<std::size_t>(num_records()));
+    std::iota(records.begin(), records.end(), 0);
+    data_rows_ = Integers(device_, std::move(records));
+    return;
+  }
+  const auto representatives = piece_.rows.representatives(cells);
+  cell_data_ = cell_data(*form_.system.discretisation, cells, representatives, device_);
+  data_rows_ = device::to_array<std::int32_t>(device_, piece_.rows.of_batch);
+  cell_coefficients_ = Reals(device_, form_.coefficients.values(representatives));
+  const auto lanes = static_cast<std::size_t>(cells.cells_per_batch);
+  const auto batches = static_cast<std::size_t>(cells.num_batches);
+  const auto storage = info_.plan.storage;
+  const auto stored = stored_numbers(piece_);
+  stored_point_ = Numbers(device_, stored.at_points == 0 ? 0 : stored.at_points + vector_room, storage);
+  stored_cell_ = Numbers(device_, stored.per_cell, storage);
+  num_integrals_ = form_.form.rank == 0 ? static_cast<std::size_t>(form_.form.num_values) : 0;
+  integrals_ = Reals(device_, num_integrals_ * batches * lanes);
+  for (std::size_t value = 0; value < num_integrals_; ++value) {
+    const auto begin = static_cast<std::int32_t>(value * batches * lanes);
+    totals_.emplace_back(device_, loops,
+                         std::vector{EntryRange{begin, begin + static_cast<std::int32_t>(batches * lanes)}});
+  }
+}
+
+BoundKernel::Tables BoundKernel::tables(const tune::GeneratedProgram& program, schedule::Precision compute) const {
+  const auto shared = [&](const std::vector<double>& values) {
+    return shared_numbers(*form_.system.discretisation, device_, values, compute);
+  };
+  Tables result;
+  for (const auto& matrix : program.matrices) result.matrices.push_back(shared(matrix));
+  result.points = shared(program.points);
+  result.weights = shared(program.weights);
+  for (const auto& argument : program.arguments)
+    if (argument.role == schedule::role::table)
+      result.values.push_back(device::to_array<std::int32_t>(device_, argument.values));
+  return result;
+}
+
+/// Bytes of the entries that a run clears because a batch is the first to touch them. The count of the loop program
+/// takes such a range as one entry, so that only the others are counted here.
+double BoundKernel::uncounted_clearing_bytes() const {
+  if (piece_.block < 0 || form_.purpose == Purpose::matrix) return 0;
+  double entries = 0;
+  for (const auto& output : piece_.kernel.generation.outputs) {
+    const auto* space = form_.output_spaces[static_cast<std::size_t>(output.field)].get();
+    const auto place = std::ranges::find(piece_.spaces, space) - piece_.spaces.begin();
+    const auto touched = spaces_[static_cast<std::size_t>(place)]->touched;
+    for (std::size_t b = 0; b + 1 < touched.size(); b += 2) entries += touched[b + 1] - touched[b] - 1;
+  }
+  return entries * form_.word_bytes();
+}
+
+BoundKernel::Runs BoundKernel::runs() const {
+  const double cells = static_cast<double>(info_.num_cells), batches = static_cast<double>(info_.num_batches);
+  // Such programs loop over cells, or have items for them: they are counted for one.
+  if (piece_.kernel.generation.main.vector_width == 1) return {.complete = cells};
+  return {.complete = batches, .idle = batches - cells / piece_.cells.cells_per_batch};
+}
+
+/// Counts executed and effective operations, the bytes of the nearest cache, and the compulsory bytes besides those of
+/// vectors.
+void BoundKernel::count() {
+  const auto& built = piece_.kernel.generation;
+  auto& counts = info_.counts;
+  const auto& executed = built.counts;
+  const auto [complete, idle] = runs();
+  counts.flops = executed.flops * complete;
+  counts.operations = executed.operations * complete;
+  counts.single_flops = executed.single_flops * complete;
+  counts.single_operations = executed.single_operations * complete;
+  counts.local_bytes_read = executed.local.read_bytes * complete - executed.masked.read_bytes * idle;
+  counts.local_bytes_written =
+      executed.local.written_bytes * complete - executed.masked.written_bytes * idle + uncounted_clearing_bytes();
+  counts.effective_flops = built.cell_flops * static_cast<double>(info_.num_cells);
+  counts.global_bytes_read = built.data_bytes * static_cast<double>(info_.num_batches);
+}
+
+/// Where generations are remembered, so is this.
+schedule::LeastTraffic BoundKernel::least_traffic() const {
+  const auto& kernel = piece_.kernel;
+  if (kernel.generation.least) return *kernel.generation.least;
+  const auto least = schedule::least_traffic(schedule::access_trace(schedule::read(info_.loop_program)));
+  const auto& planner = form_.options.planner->options();
+  if (planner.generations != nullptr && !planner.weighs_all) {
+    auto generation = kernel.generation;
+    generation.least = least;
+    planner.generations->remember(kernel.specification, generation);
+  }
+  return least;
+}
+
+machine::Counts BoundKernel::least_local_traffic() const {
+  const auto least = least_traffic();
+  const auto [complete, idle] = runs();
+  return {.least_local_bytes_read = least.all.read_bytes * complete - least.masked.read_bytes * idle,
+          .least_local_bytes_written =
+              least.all.written_bytes * complete - least.masked.written_bytes * idle + uncounted_clearing_bytes()};
+}
+
+std::uint64_t BoundKernel::newest_input(const FormData& data) const {
+  std::uint64_t newest = 1; // version of the mesh, which never changes
+  for (const int i : piece_.kernel.generation.setup_fields)
+    newest = std::max(newest, data.field_version(static_cast<std::size_t>(i)));
+  for (const int i : piece_.kernel.generation.setup_parameters)
+    newest = std::max(newest, data.parameter_version(static_cast<std::size_t>(i)));
+  return newest;
+}
+
+void BoundKernel::refresh(const FormData& data) {
+  if (piece_.setup_program == nullptr) return;
+  const auto newest = newest_input(data);
+  if (newest <= stored_version_) return;
+  run_setup(data);
+  stored_version_ = newest;
+  ++num_setups_;
+}
+
+std::unique_ptr<BoundKernel::Setup> BoundKernel::make_setup() const {
+  const auto& setup = piece_.kernel.generation.setup;
+  base::AlignedVector<std::int32_t> numbers(static_cast<std::size_t>(piece_.rows.count()));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  auto result = std::make_unique<Setup>();
+  result->kernel = piece_.setup_program->kernel(setup.name);
+  result->tables = tables(setup, schedule::Precision::double_precision);
+  result->row_of_row = Integers(device_, std::move(numbers));
+  result->mode = Integers(device_, {0, form_.coefficients.count()});
+  device::BufferRegistry kept;
+  add_data(setup.arguments, kept);
+  result->tables.add_to(kept);
+  kept.add(schedule::role::mode, 0, result->mode.device_read());
+  kept.add(schedule::role::data_rows, 0, result->row_of_row.device_read());
+  result->arguments = {setup.arguments, setup.launch, kept};
+  return result;
+}
+
+/// Computes the data that the cut stores, one row of cell data after the other.
+void BoundKernel::run_setup(const FormData& data) {
+  if (setup_ == nullptr) setup_ = make_setup();
+  device::BufferRegistry run;
+  data.add_to(run, form_.num_trials());
+  run.add(schedule::role::stored_point, 0, stored_point_.device_write());
+  run.add(schedule::role::stored_cell, 0, stored_cell_.device_write());
+  setup_->arguments.bind(run);
+  std::vector<device::Task> tasks; // threads may take any ranges of rows, because rows are disjoint
+  const std::int64_t parts = std::max(1, device_->num_threads()), count = piece_.rows.count();
+  for (std::int64_t p = 0; p < parts; ++p)
+    tasks.push_back(setup_->arguments.task(*setup_->kernel, count * p / parts, count * (p + 1) / parts));
+  device_->run(tasks);
+  const auto& built = piece_.kernel.generation;
+  if (built.setup_fields.empty() && built.setup_parameters.empty())
+    setup_.reset(); // the data of the mesh never change, so that set-up need not run again
+}
+
+void BoundKernel::bind(KernelArguments& arguments, const device::BufferRegistry& run, device::Buffer* mode) {
+  device::BufferRegistry own;
+  own.add(schedule::role::mode, 0, mode);
+  for (std::size_t value = 0; value < num_integrals_; ++value)
+    own.add(schedule::role::integral, static_cast<int>(value), integrals_.device_write(),
+            sizeof(double) * value * (integrals_.size() / num_integrals_));
+  arguments.bind(run, own);
+}
+
+void MatrixWork::add_to(device::BufferRegistry& registry) {
+  registry.add(schedule::role::output_vector, 0, values.device_write());
+  registry.add(schedule::role::map, 0, geometry.device_read());
+  registry.add(schedule::role::nodes, 0, geometry.device_read());
+  registry.add(schedule::role::cell_coefficients, 0, coefficients.device_read());
+  registry.add(schedule::role::num_active, 0, num_active.device_read());
+}
+
+CellMatrices BoundKernel::cell_matrices(const KernelArguments& arguments, std::int32_t begin, std::int32_t end,
+                                        MatrixWork& work) const {
+  const std::int32_t first = geometry_ == nullptr ? begin : begin % num_records();
+  if (geometry_ != nullptr) write_cells(begin, end, work);
+  device::BufferRegistry used;
+  work.add_to(used); // what was written on the host goes to the device, and earlier matrices on the host become stale
+  const device::Task batches = task(arguments, first, first + end - begin);
+  device_->run(std::span(&batches, 1));
+  return {.batch_begin = begin, .batch_end = end, .values = work.values.host_read()};
+}
+
+/// Writes what the kernel reads of the cells of batches. It takes the number of the record for that of the batch.
+void BoundKernel::write_cells(std::int32_t begin, std::int32_t end, MatrixWork& work) const {
+  const auto& cells = piece_.cells;
+  const auto lanes = static_cast<std::size_t>(cells.cells_per_batch);
+  const std::size_t numbers = geometry_->numbers_per_batch(),
+                    coefficients = static_cast<std::size_t>(form_.coefficients.count()) * lanes;
+  double* geometry = work.geometry.host_write().data();
+  const auto num_active = work.num_active.host_write();
+  for (std::int32_t batch = begin; batch < end; ++batch) {
+    const auto record = static_cast<std::size_t>(batch % num_records());
+    geometry_->write(batch, work.points, geometry + record * numbers);
+    num_active[record] = std::min(cells.cells_per_batch, cells.num_items - batch * cells.cells_per_batch);
+    if (coefficients == 0) continue;
+    auto of_batch = cells;
+    of_batch.cells = cells.cells.subspan(static_cast<std::size_t>(batch) * lanes, lanes);
+    of_batch.num_batches = 1;
+    std::ranges::copy(form_.coefficients.values(of_batch),
+                      work.coefficients.host_write().begin() + static_cast<std::ptrdiff_t>(record * coefficients));
+  }
+}
+
+void BoundKernel::enlarge(MatrixWorkSizes& sizes) const {
+  const auto lanes = static_cast<std::size_t>(piece_.cells.cells_per_batch),
+             records = static_cast<std::size_t>(num_records());
+  const auto entries = static_cast<std::size_t>(tune::num_matrix_entries(piece_.kernel.generation));
+  sizes.values = std::max(sizes.values, records * entries * lanes);
+  sizes.num_active = std::max(sizes.num_active, records);
+  if (geometry_ == nullptr) return;
+  sizes.geometry = std::max(sizes.geometry, records * geometry_->numbers_per_batch());
+  sizes.coefficients =
+      std::max(sizes.coefficients, records * static_cast<std::size_t>(form_.coefficients.count()) * lanes);
+}
+
+std::int32_t BoundKernel::num_records() const {
+  return schedule::num_matrix_records(tune::num_matrix_entries(piece_.kernel.generation), piece_.cells.cells_per_batch);
+}
+
+void BoundKernel::clear_integrals() { integrals_.device_overwrite()->clear(); }
+
+std::vector<double> BoundKernel::integrals() const {
+  std::vector<double> result;
+  for (const auto& total : totals_) result.push_back(total.run("total", {}, {integrals_}).front());
+  return result;
+}
+
+} // namespace rafter::op

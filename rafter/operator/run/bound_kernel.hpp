@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <rafter/operator/generate/cell_geometry.hpp>
+#include <rafter/operator/generate/form_builder.hpp>
+#include <rafter/operator/run/cell_data.hpp>
+#include <rafter/operator/run/form_data.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
+#include <rafter/operator/run/kernel_arguments.hpp>
+#include <rafter/operator/run/vector_runner.hpp>
+#include <rafter/space/index_tables.hpp>
+
+/// Binds a compiled kernel to the data that it reads.
+namespace rafter::op {
+
+struct MatrixWorkSizes {
+  std::size_t values = 1, geometry = 1, coefficients = 1, num_active = 1;
+};
+
+/// Memory in which a thread has cell matrices computed, for as many batches as any kernel has records.
+struct MatrixWork {
+  MatrixWork(const std::shared_ptr<device::Device>& device, const MatrixWorkSizes& sizes)
+      : values(device, sizes.values), geometry(device, sizes.geometry), coefficients(device, sizes.coefficients),
+        num_active(device, sizes.num_active) {}
+  void add_to(device::BufferRegistry& registry);
+
+  Vector values;                          ///< cell matrices, as schedule::num_matrix_records says
+  Vector geometry;                        ///< numbers of CellGeometry, shape (record, number)
+  Vector coefficients;                    ///< numbers per cell, shape (record, coefficient, lane)
+  device::Array<std::int32_t> num_active; ///< number of cells, shape (record)
+  std::vector<double> points;             ///< work array of CellGeometry::write
+};
+
+/// A kernel of a form with its data on one block of cells or facets: index tables of the spaces, numbers per cell,
+/// tables of the element, and what its set-up has computed and stored.
+class BoundKernel {
+public:
+  /// Both arguments must outlive this object, and the kernel must be compiled.
+  BoundKernel(const GeneratedForm& form, const GeneratedBlock& piece);
+
+  const KernelInfo& info() const { return info_; }
+  /// Counts the bytes of the nearest cache that no use of registers avoids. They are counted here and not with the
+  /// other counts, because tracing the accesses of a large kernel takes longer than the rest of its set-up, and only
+  /// reports ask for them.
+  machine::Counts least_local_traffic() const;
+  /// Computes again what is stored of data fields or parameters if they have changed since it was computed.
+  void refresh(const FormData& data);
+  /// Counts the runs of the set-up kernel so far.
+  int num_setups() const { return num_setups_; }
+
+  /// Returns the arguments that stay. A run binds a copy of its own.
+  const KernelArguments& arguments() const { return arguments_; }
+  /// Binds the vectors and parameters of a run and its mode in a copy of the arguments.
+  void bind(KernelArguments& arguments, const device::BufferRegistry& run, device::Buffer* mode);
+  /// Returns a task that runs batches begin .. end - 1 on bound arguments, to which it refers.
+  device::Task task(const KernelArguments& arguments, std::int64_t begin, std::int64_t end) const {
+    return arguments.task(*kernel_, begin, end);
+  }
+
+  /// Computes the matrices of batches begin .. end - 1, which have different records (num_records()). Only kernels of
+  /// Purpose::matrix do so. `arguments` are bound to `work`, which holds the output. What the kernel reads of the cells
+  /// is written there, too, unless it reads known fields or runs on facets: it is read once, and tables for all cells
+  /// would only move through memory.
+  CellMatrices cell_matrices(const KernelArguments& arguments, std::int32_t begin, std::int32_t end,
+                             MatrixWork& work) const;
+  /// Enlarges the sizes to what the kernel needs.
+  void enlarge(MatrixWorkSizes& sizes) const;
+  /// Number of batches whose matrices an output holds at a time, see schedule::num_matrix_records.
+  std::int32_t num_records() const;
+
+  void clear_integrals();
+  /// Returns the values of a functional, summed over the runs since clear_integrals(), shape (value).
+  std::vector<double> integrals() const;
+
+private:
+  /// The tables of elements and quadrature rules, packed as the kernel of a program reads them.
+  struct Tables {
+    std::vector<std::shared_ptr<const Numbers>> matrices; ///< tables of the tensor program, in packed form
+    std::shared_ptr<const Numbers> points, weights;       ///< points and weights of the quadrature rule
+    std::vector<space::IndexTables::Integers> values;     ///< integer tables of the loop program, by their index
+    void add_to(device::BufferRegistry& registry) const;
+  };
+
+  /// The kernel that computes the data that a cut stores.
+  struct Setup {
+    std::shared_ptr<const device::Kernel> kernel;
+    Tables tables;
+    space::IndexTables::Integers row_of_row, mode;
+    KernelArguments arguments;
+  };
+
+  Tables tables(const tune::GeneratedProgram& program, schedule::Precision compute) const;
+  /// Counts the runs of the loop program, and those of them (in fractions) that lanes without a cell make up: such
+  /// lanes write nothing.
+  struct Runs {
+    double complete = 0, idle = 0;
+  };
+  Runs runs() const;
+  void fill_data();
+  void write_cells(std::int32_t begin, std::int32_t end, MatrixWork& work) const;
+  void count();
+  double uncounted_clearing_bytes() const;
+  schedule::LeastTraffic least_traffic() const;
+  std::uint64_t newest_input(const FormData& data) const;
+  std::unique_ptr<Setup> make_setup() const;
+  void run_setup(const FormData& data);
+  /// Registers the data that both the kernel and the kernel of its set-up read, as far as these arguments take it.
+  void add_data(const std::vector<schedule::LoopBuffer>& arguments, device::BufferRegistry& registry) const;
+
+  const GeneratedForm& form_;
+  const GeneratedBlock& piece_;
+  std::shared_ptr<device::Device> device_;
+  KernelInfo info_;
+  std::shared_ptr<const device::Kernel> kernel_;
+  KernelArguments arguments_; ///< only those that stay are bound
+  std::vector<std::shared_ptr<const space::IndexTables>> spaces_;
+  Tables tables_;
+  std::shared_ptr<const CellData> cell_data_;    ///< null where geometry_ takes its place
+  std::unique_ptr<const CellGeometry> geometry_; ///< where cell matrices compute it as they go; else null
+  device::Array<double> cell_coefficients_;
+  device::Array<double> integrals_;  ///< shape (value, batch, lane)
+  std::size_t num_integrals_ = 0;    ///< values
+  std::vector<VectorRunner> totals_; ///< sum those of each value, shape (value)
+  Numbers stored_point_, stored_cell_;
+  space::IndexTables::Integers data_rows_;
+  /// Null before its first run, and after the only run where what it stores never changes.
+  std::unique_ptr<Setup> setup_;
+  std::uint64_t stored_version_ = 0; ///< version of the data that set-up has seen; 0: it has not run
+  int num_setups_ = 0;
+};
+
+} // namespace rafter::op

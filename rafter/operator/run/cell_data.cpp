@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/operator/run/cell_data.hpp>
+
+#include <fmt/format.h>
+#include <rafter/base/hash.hpp>
+#include <rafter/schedule/loop_program.hpp>
+#include <rafter/space/discretisation.hpp>
+
+namespace rafter::op {
+namespace {
+
+template <class T> std::string hash_of(std::span<const T> values) {
+  return base::content_hash({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+}
+
+/// The address names the device, because shared values keep their device alive: no other device has this address while
+/// they are known.
+std::string name_of(const std::shared_ptr<device::Device>& device) {
+  return fmt::format("{}", static_cast<const void*>(device.get()));
+}
+
+CellData make_cell_data(const mesh::Mesh& mesh, const BatchedCells& cells, const BatchedCells& rows,
+                        const std::shared_ptr<device::Device>& device) {
+  CellData result{
+      .num_active = {device, active_counts(cells)}, .map_coefficients = {}, .nodes = {}, .reference_normal = {}};
+  if (cells.map == mesh::MapKind::isoparametric)
+    result.nodes = {device, geometry_nodes(mesh, rows)};
+  else
+    result.map_coefficients = {device, map_coefficients(mesh, rows)};
+  if (cells.local_facet >= 0)
+    result.reference_normal =
+        device::to_array<double>(device, element::reference_normal(cells.shape, cells.local_facet));
+  (void)result.num_active.device_read(); // now, because threads that share the data must only read
+  for (const auto* numbers : {&result.map_coefficients, &result.nodes, &result.reference_normal})
+    (void)numbers->device_read();
+  return result;
+}
+
+} // namespace
+
+void CellData::add_to(device::BufferRegistry& registry) const {
+  registry.add(schedule::role::num_active, 0, num_active.device_read());
+  registry.add(schedule::role::map, 0, map_coefficients.device_read());
+  registry.add(schedule::role::nodes, 0, nodes.device_read());
+  registry.add(schedule::role::reference_normal, 0, reference_normal.device_read());
+}
+
+std::shared_ptr<const CellData> cell_data(const space::Discretisation& discretisation, const BatchedCells& cells,
+                                          const BatchedCells& rows, const std::shared_ptr<device::Device>& device) {
+  const auto key = fmt::format("{} group {} {} facet {} batches {} of {} cells {} rows {}", name_of(device),
+                               cells.group, mesh::name(cells.map), cells.local_facet, cells.num_batches,
+                               cells.cells_per_batch, cells.num_items, hash_of(rows.cells));
+  return discretisation.shared().get<CellData>(
+      key, [&] { return make_cell_data(discretisation.mesh(), cells, rows, device); });
+}
+
+Numbers::Numbers(const std::shared_ptr<device::Device>& device, std::size_t size, schedule::Precision precision)
+    : is_double_(precision == schedule::Precision::double_precision), reals_(device, is_double_ ? size : 0),
+      singles_(device, is_double_ ? 0 : size) {}
+
+Numbers::Numbers(const std::shared_ptr<device::Device>& device, std::span<const double> values,
+                 schedule::Precision precision)
+    : is_double_(precision == schedule::Precision::double_precision) {
+  if (is_double_)
+    reals_ = device::to_array<double>(device, values);
+  else
+    singles_ = device::to_array<float>(device, values);
+  (void)std::as_const(*this).device_read(); // now, because threads that share them must only read
+}
+
+std::shared_ptr<const Numbers> shared_numbers(const space::Discretisation& discretisation,
+                                              const std::shared_ptr<device::Device>& device,
+                                              std::span<const double> values, schedule::Precision precision) {
+  const auto key =
+      fmt::format("{} {} {} {}", name_of(device), static_cast<int>(precision), values.size(), hash_of(values));
+  return discretisation.shared().get<Numbers>(key, [&] { return Numbers(device, values, precision); });
+}
+
+} // namespace rafter::op

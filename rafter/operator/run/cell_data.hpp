@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <memory>
+#include <span>
+
+#include <rafter/device/array.hpp>
+#include <rafter/device/buffer_registry.hpp>
+#include <rafter/operator/generate/data_rows.hpp>
+#include <rafter/operator/generate/domain.hpp>
+#include <rafter/schedule/precision.hpp>
+
+namespace rafter::space {
+class Discretisation;
+} // namespace rafter::space
+
+/// Holds the data that kernels of several forms read, in the memory of a device. Equal data are there once while
+/// somebody holds them.
+namespace rafter::op {
+
+/// The data of the mesh that kernels on a list of cells read.
+struct CellData {
+  device::Array<std::int32_t> num_active; ///< number of active cells of each batch, shape (batch)
+  /// Shape (batch, mode, axis, lane), see op::map_coefficients; empty for isoparametric maps.
+  device::Array<double> map_coefficients;
+  /// Shape (batch, node, axis, lane), see op::geometry_nodes; empty for other maps than isoparametric ones.
+  device::Array<double> nodes;
+  device::Array<double> reference_normal; ///< unit normal in the reference cell, shape (axis); empty for cells
+  void add_to(device::BufferRegistry& registry) const;
+};
+/// Returns the data of these cells, shared with whoever holds the same ones. `rows` are the cells whose maps and nodes
+/// are read in the place of `cells`, because batches of equal cells share their data (DataRows::representatives).
+std::shared_ptr<const CellData> cell_data(const space::Discretisation& discretisation, const BatchedCells& cells,
+                                          const BatchedCells& rows, const std::shared_ptr<device::Device>& device);
+
+/// Numbers in the precision that the plan of a kernel asks for.
+class Numbers {
+public:
+  Numbers() = default;
+  /// The numbers are 0.
+  Numbers(const std::shared_ptr<device::Device>& device, std::size_t size, schedule::Precision precision);
+  Numbers(const std::shared_ptr<device::Device>& device, std::span<const double> values, schedule::Precision precision);
+  explicit Numbers(device::Array<double> values) : reals_(std::move(values)) {}
+  explicit Numbers(device::Array<float> values) : is_double_(false), singles_(std::move(values)) {}
+  device::Buffer* device_read() const { return is_double_ ? reals_.device_read() : singles_.device_read(); }
+  device::Buffer* device_write() { return is_double_ ? reals_.device_write() : singles_.device_write(); }
+
+private:
+  bool is_double_ = true;
+  device::Array<double> reals_; ///< used where the precision is double
+  device::Array<float> singles_;
+};
+/// Returns numbers that never change, such as tables of elements and quadrature rules, shared with whoever holds the
+/// same ones.
+std::shared_ptr<const Numbers> shared_numbers(const space::Discretisation& discretisation,
+                                              const std::shared_ptr<device::Device>& device,
+                                              std::span<const double> values, schedule::Precision precision);
+
+} // namespace rafter::op
