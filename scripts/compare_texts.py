@@ -18,6 +18,9 @@ import tempfile
 
 MOST_DIFFERENCES = 3
 NAME = re.compile(r"(?<![\w.])([A-Za-z_](?:\w*[A-Za-z_])?)(\d+)\b")
+# Their numbers say how wide something is (tests/support/recorded_texts.cpp).
+WORDS = frozenset("double float int uint long ulong char uchar vload vstore log exp as_double as_float as_int as_long convert_double"
+                  " convert_float convert_int convert_long real".split())
 
 
 def canonical(text):
@@ -25,6 +28,8 @@ def canonical(text):
     numbers = collections.defaultdict(dict)
 
     def renamed(match):
+        if match[1] in WORDS:
+            return match[0]
         of_stem = numbers[match[1]]
         return match[1] + str(of_stem.setdefault(match[2], len(of_stem)))
 
@@ -40,15 +45,18 @@ def texts_of(folder):
 
 
 def show(before, after, old, new):
-    """Prints how texts of a test changed: those of one kind and kernel are held side by side in their order."""
+    """Prints how texts of a test changed: those of one kind and kernel that are nearest in length are held side by side."""
+    if not all((folder / "texts").is_dir() and any((folder / "texts").iterdir()) for folder in (before, after)):
+        sys.exit("compare_texts.py: the texts themselves were not recorded (RAFTER_TEST_RECORD_TEXTS=yes)")
     groups = collections.defaultdict(lambda: ([], []))
     for side, texts in ((0, sorted(old - new)), (1, sorted(new - old))):
         for kind, kernel, raw, _ in texts:
             groups[kind, kernel][side].append(raw)
     for (kind, kernel), (gone, come) in list(groups.items())[:MOST_DIFFERENCES]:
         print(f"    {kind} of {kernel}: {len(gone)} became {len(come)}")
-        for a, b in list(zip(gone, come))[:1]:
-            lines = [canonical((folder / "texts" / name).read_text()).splitlines() for folder, name in ((before, a), (after, b))]
+        pairs = [((before / "texts" / a).read_text(), (after / "texts" / b).read_text()) for a in gone for b in come]
+        for a, b in sorted(pairs, key=lambda pair: abs(len(pair[0]) - len(pair[1])))[:1]:
+            lines = [canonical(text).splitlines() for text in (a, b)]
             for line in list(difflib.unified_diff(*lines, "before", "after", lineterm="", n=1))[:60]:
                 print("      " + line)
 
@@ -76,7 +84,7 @@ def compare(before, after, has_differences):
 
 
 def self_test():
-    assert canonical("a3 = b7 + a2*a3 - 1e5 + x0_y; int32_t c1") == "a0 = b0 + a1*a0 - 1e5 + x0_y; int32_t c0"
+    assert canonical("a3 = b7 + a2*a3 - 1e5 + x0_y; double4 c1") == "a0 = b0 + a1*a0 - 1e5 + x0_y; double4 c0"
     with tempfile.TemporaryDirectory() as root, contextlib.redirect_stdout(io.StringIO()):
         folders = [pathlib.Path(root) / name for name in ("before", "after")]
         for folder in folders:

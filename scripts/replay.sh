@@ -4,15 +4,16 @@
 #
 #   scripts/replay.sh [--tests] [--difference] BASE
 #
-# Compared are tensor programs, loop programs and sources of all examples and test problems, for plans of every mapping and in
-# every language (tests/golden/command_replay.cpp). With --tests: those of all tests that every change runs, too. With
-# --difference the first texts that differ are shown, in canonical form (generated names in the order of their use). BASE is
-# built in build/replay; its texts are kept there for the next comparison. Exit code 1: texts differ.
+# Compared are tensor programs, loop programs, sources and tables of all examples and test problems, for plans of every mapping
+# and contraction, in C and OpenCL (tests/golden/command_replay.cpp, which BASE must have). With --tests: those of all tests that
+# every change runs, too. With --difference some of the texts that differ are shown, in canonical form (generated names in the
+# order of their use). BASE is built in build/replay; its texts are kept there for the next comparison. Exit code 1: texts differ.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.."
-usage() {
-  sed -n '3,10s/^# \{0,1\}//p' "$0"
-  exit "${1:-2}"
+usage() { sed -n '3,10s/^# \{0,1\}//p' scripts/replay.sh; }
+fail() {
+  echo "replay.sh: $1" >&2
+  exit 2
 }
 
 has_tests=no
@@ -21,44 +22,63 @@ while [ $# -gt 0 ]; do
   case $1 in
   --tests) has_tests=yes ;;
   --difference) difference=(--difference) ;;
-  -h | --help) usage 0 ;;
-  -*) usage ;;
+  -h | --help)
+    usage
+    exit
+    ;;
+  -*) fail "unknown option '$1'; accepted: --tests --difference" ;;
   *) break ;;
   esac
   shift
 done
-[ $# -eq 1 ] || usage
-base=$(git rev-parse --verify --quiet "$1^{commit}") || { echo "replay.sh: there is no commit '$1'" >&2; exit 2; }
+[ $# -eq 1 ] || fail "one commit is compared with: scripts/replay.sh [--tests] [--difference] BASE"
+base=$(git rev-parse --verify --quiet "$1^{commit}") || fail "there is no commit '$1'"
+git cat-file -e "$base:tests/golden/command_replay.cpp" 2>/dev/null || fail "'$1' is older than tests/golden/command_replay.cpp"
 
 folder=$PWD/build/replay
 jobs=${RAFTER_JOBS:-$(nproc)}
 mkdir -p "$folder"
 modules='kernel|schedule|emit|tune|operator|solve'
 
+# checkout: BASE stands in build/replay/source, a work tree of this repository.
+checkout() {
+  local source=$folder/source
+  if [ "$(git -C "$source" rev-parse --show-toplevel 2>/dev/null)" != "$source" ]; then
+    rm -rf "$source"
+    git worktree prune
+    git worktree add --force --detach "$source" "$base" >/dev/null
+  fi
+  git -C "$source" checkout --quiet --detach --force "$base"
+}
+
+# run_tests BUILD TEXTS SELECTION...: records the texts of these tests. Whether they pass is not asked: the listing of texts may
+# have to be renewed.
+run_tests() {
+  local build=$1 texts=$2
+  shift 2
+  RAFTER_TEST_RECORD=$texts RAFTER_TEST_RECORD_TEXTS=yes RAFTER_TEST_CACHE=$folder/cache \
+    ctest --test-dir "$build" -j "$jobs" --no-tests=error "$@" >"$texts.log" 2>&1 || grep -q '^Total Test time' "$texts.log" ||
+    { tail -n 20 "$texts.log" >&2; fail "tests of $build did not run"; }
+}
+
 # record SOURCE TEXTS: builds the tests of a source tree, and writes the texts of their kernels into the folder TEXTS.
 record() {
-  local source=$1 texts=$2 build=$1/build-dev targets=(test_golden_command) variables
-  if [ $has_tests = yes ]; then
-    targets+=(tests_unit tests_property tests_complexity tests_convergence tests_golden)
-  fi
-  (cd "$source" && cmake --preset dev >/dev/null && cmake --build --preset dev -j "$jobs" --target "${targets[@]}" | tail -n 1)
+  local source=$1 texts=$2 targets=(test_golden_command)
+  [ $has_tests = no ] || targets+=(tests_unit tests_property tests_complexity tests_convergence tests_golden)
   rm -rf "$texts"
-  variables=(RAFTER_TEST_RECORD="$texts" RAFTER_TEST_RECORD_TEXTS=1 RAFTER_TEST_CACHE="$folder/cache")
-  # Whether tests pass is not asked here: the listing of texts may have to be renewed.
-  env "${variables[@]}" ctest --test-dir "$build" -j "$jobs" -R '^golden/command/' >"$texts.log" || true
-  if [ $has_tests = yes ]; then
-    env "${variables[@]}" ctest --test-dir "$build" -j "$jobs" -L '^(unit|property|complexity|convergence|golden)$' \
-      -LE '^(exhaustive|driver)$' -R "^[a-z]*/($modules)/" >>"$texts.log" || true
-  fi
-  [ -n "$(ls "$texts"/*.list 2>/dev/null)" ] || { echo "replay.sh: no test of $source recorded texts, see $texts.log" >&2; exit 1; }
+  (cd "$source" && cmake --preset dev && cmake --build --preset dev -j "$jobs" --target "${targets[@]}") >"$texts.log" 2>&1 ||
+    { tail -n 30 "$texts.log" >&2; fail "$source does not build"; }
+  run_tests "$source/build-dev" "$texts" -R '^golden/command/'
+  [ $has_tests = no ] || run_tests "$source/build-dev" "$texts" -L '^(unit|property|complexity|convergence|golden)$' \
+    -LE '^(exhaustive|driver)$' -R "^[a-z]*/($modules)/"
 }
 
 name=base
-[ $has_tests = no ] || name=base-tests
+[ $has_tests = no ] || name="base-tests"
 if [ "$(cat "$folder/$name.commit" 2>/dev/null)" != "$base" ]; then
   echo "replay.sh: texts of $(git log -1 --format='%h %s' "$base")"
-  [ -d "$folder/source" ] || git worktree add --force --detach "$folder/source" "$base" >/dev/null 2>&1
-  git -C "$folder/source" checkout --quiet --detach "$base"
+  rm -f "$folder/$name.commit"
+  checkout
   record "$folder/source" "$folder/$name"
   echo "$base" >"$folder/$name.commit"
 fi

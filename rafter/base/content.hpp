@@ -11,12 +11,12 @@
 
 #include <rafter/base/hash.hpp>
 
-/// Texts of plain values, for hashes: equal values have equal texts, and different ones different texts, in every
-/// process.
+/// Texts of plain values, for hashes: values whose numbers have equal bits have equal texts, others different ones, in
+/// every process.
 ///
 /// A struct takes part by a function `members(value)` beside it, which names all of its members in a structured
-/// binding, so that one which is added and not named there does not compile. A class with an identity of its own has a
-/// function `content_of(value)` instead, which returns a text.
+/// binding, so that one which is added and not named there does not compile, and hands them all on. A class with an
+/// identity of its own has a function `content_of(value)` instead, which returns a text.
 namespace rafter::base {
 
 template <class T>

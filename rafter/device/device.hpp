@@ -10,7 +10,8 @@
 #include <mutex>
 #include <span>
 #include <string>
-#include <utility>
+#include <tuple>
+#include <typeindex>
 #include <vector>
 
 #include <rafter/device/launch.hpp>
@@ -188,20 +189,21 @@ public:
     return nullptr;
   }
 
-  /// Returns what `make` makes of a key, an address and a number, the first time that it is asked for; the device keeps
-  /// it as long as it exists. Kernels that many share are kept so, and end with the device. Any thread may ask.
+  /// Returns the object of type T that is kept under the key (address, number), which `make` makes at the first call.
+  /// Kernels that many share are kept so, and end with the device: kept objects must not refer to it. Any thread may
+  /// ask; `make` must not keep anything on the same device.
   template <class T>
   std::shared_ptr<const T> keep(const void* address, int number,
                                 const std::function<std::shared_ptr<const T>()>& make) {
     const std::lock_guard lock(kept_mutex_);
-    auto& kept = kept_[{address, number}];
+    auto& kept = kept_[{std::type_index(typeid(T)), address, number}];
     if (kept == nullptr) kept = make();
     return std::static_pointer_cast<const T>(kept);
   }
 
 private:
   std::mutex kept_mutex_;
-  std::map<std::pair<const void*, int>, std::shared_ptr<const void>> kept_;
+  std::map<std::tuple<std::type_index, const void*, int>, std::shared_ptr<const void>> kept_;
 };
 
 /// The device of this name ("host", "checked", "opencl", "opencl:1"), as given to --device. With num_threads 0 the host

@@ -9,13 +9,14 @@ namespace rafter::emit {
 
 /// A text that a generator wrote.
 struct WrittenText {
-  std::string_view kind;   ///< "tensors", "loops" or the language of a source
+  std::string_view kind;   ///< "tensors", "loops", the language of a source, or "tables" of numbers that a kernel takes
   std::string_view kernel; ///< name of the kernel, or of the first one of a source
   const std::string& text;
 };
 using Recorder = std::function<void(const WrittenText&)>;
 
-/// Sets who gets all texts from now on, from any thread; none at the start. No kernel is generated meanwhile.
+/// Sets who gets all texts from now on; none at the start. Must not be called while kernels are generated. The recorder
+/// is called from any thread.
 void set_recorder(Recorder recorder);
 
 /// Hands a text to the recorder. `text` is only called where there is one.

@@ -85,7 +85,7 @@ double CellKernel::rows_per_batch(const schedule::Plan& plan) const {
 
 kernel::ProgramInput CellKernel::input_of(kernel::QFunction function, kernel::Contraction contraction) const {
   kernel::ProgramInput result{
-      .fields = cell.fields, .function = std::move(function), .contraction = contraction, .tables = tables};
+      .fields = cell.fields, .function = std::move(function), .contraction = contraction, .tables = nullptr};
   result.fields.inputs.clear();
   result.fields.outputs.clear();
   for (const auto i : used(result.function, cell.fields.inputs, reads))
@@ -97,6 +97,13 @@ kernel::ProgramInput CellKernel::input_of(kernel::QFunction function, kernel::Co
 
 // --- lowering -------------------------------------------------------------------------------------------------------
 
+kernel::ProgramInput KernelLowering::program_input(const kernel::QFunction& function,
+                                                   kernel::Contraction contraction) const {
+  auto result = kernel_.input_of(function, contraction);
+  result.tables = tables_;
+  return result;
+}
+
 /// Plans that differ in contraction and cut have programs of their own.
 kernel::TensorProgram& KernelLowering::program(const schedule::Plan& plan) {
   const std::pair key{plan.contraction, plan.factors};
@@ -105,7 +112,7 @@ kernel::TensorProgram& KernelLowering::program(const schedule::Plan& plan) {
   const auto& choice = kernel_.choice_of(plan);
   const bool has_grid = plan.contraction != kernel::Contraction::dense;
   const auto& function = has_grid ? choice.on_grid : choice.functions.main;
-  return programs_[key] = kernel::build_program(kernel_.input_of(function, plan.contraction));
+  return programs_[key] = kernel::build_program(program_input(function, plan.contraction));
 }
 
 KernelLowering::Loops& KernelLowering::loops(const schedule::Plan& plan) {
@@ -172,7 +179,7 @@ LoweredKernel KernelLowering::take(const schedule::Plan& plan) {
 LoweredKernel KernelLowering::setup(const schedule::Plan& plan, const schedule::Plan& own_plan,
                                     const LoweredKernel& main) const {
   const auto& function = kernel_.choice_of(plan).functions.setup;
-  LoweredKernel result{.program = kernel::build_program(kernel_.input_of(function, own_plan.contraction)),
+  LoweredKernel result{.program = kernel::build_program(program_input(function, own_plan.contraction)),
                        .loops = {},
                        .mapping = {},
                        .stored_order = main.stored_order,

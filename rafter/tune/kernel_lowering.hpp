@@ -17,7 +17,8 @@
 
 namespace rafter::tune {
 
-/// A kernel whatever its integrands: fields, their places in vectors, and what else its loops and their cost depend on.
+/// All of a kernel but its integrands: fields, where their unknowns are, and what else its loops and their cost depend
+/// on.
 struct CellSpecification {
   kernel::CellFields fields;
   schedule::VectorAccess access;
@@ -46,7 +47,6 @@ struct CellKernel {
   /// Rows of the data per cell divided by batches; below 1 where batches of equal cells share a row.
   double data_rows_per_batch = 1;
   schedule::Target target;
-  std::shared_ptr<kernel::DenseTables> tables = kernel::make_dense_tables(); ///< of all programs of the kernel
 
   /// The choice with the plan's storage of factors, or the default choice.
   const kernel::Choice& choice_of(const schedule::Plan& plan) const;
@@ -104,7 +104,10 @@ private:
   double dofs_per_batch(int space) const; ///< those that cells share, cell by cell
   double starts_per_batch(const schedule::LoopProgram& loops, int space) const;
 
+  kernel::ProgramInput program_input(const kernel::QFunction& function, kernel::Contraction contraction) const;
+
   CellKernel kernel_;
+  std::shared_ptr<kernel::DenseTables> tables_ = kernel::make_dense_tables(); ///< of all programs of the kernel
   std::map<std::pair<kernel::Contraction, kernel::FactorStorage>, kernel::TensorProgram> programs_;
   std::map<std::string, Loops> loops_; ///< by the text of the plan without compiler and flags
 };

@@ -126,7 +126,7 @@ TEST_F(OpenClFailures, SourcesThatDoNotCompileAreKeptAndTheLogIsShown) {
   EXPECT_EQ(folder_.count(".clbin"), 0U);
 }
 
-TEST_F(OpenClFailures, DriversThatKeepTheirBinariesCompileInEveryRun) {
+TEST_F(OpenClFailures, DriversThatHandOutNoBinariesCompileInEveryRun) {
   library_ = test::driver_without_a_name();
   library_.get_program_info = [](auto...) -> cl_int { return CL_INVALID_VALUE; };
   auto opencl = device();

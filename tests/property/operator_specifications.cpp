@@ -9,10 +9,13 @@
 #include <map>
 #include <set>
 
+#include <rafter/base/content.hpp>
 #include <rafter/base/hash.hpp>
 #include <rafter/base/temporary.hpp>
 #include <rafter/form/language.hpp>
+#include <rafter/form/lowering.hpp>
 #include <rafter/operator/generate/matrix_builder.hpp>
+#include <rafter/space/layout.hpp>
 #include <rafter/tune/generation_cache.hpp>
 #include <rafter/tune/planner.hpp>
 
@@ -213,6 +216,64 @@ TEST(SpecificationsOfKernels, DifferInEverythingThatTheirTextsFollowFrom) {
   for (const auto& [name, circumstances] : all) {
     const auto [place, is_new] = seen.emplace(specification_of(circumstances), name);
     EXPECT_TRUE(is_new) << name << " has the specification of " << place->second;
+  }
+}
+
+/// Every member decides about the content by itself: none is left out of members().
+TEST(SpecificationsOfKernels, DifferInEveryMember) {
+  const auto shape = element::Shape::quadrilateral;
+  const auto element = element::make_element(element::Family::lagrange, shape, 2);
+  const auto layout = space::make_layout(element), broken = space::make_broken_layout(element);
+  const form::LoweredIntegral integral;
+  op::KernelSpecification usual;
+  usual.cell.fields.geometry = element::make_element(element::Family::lagrange, shape, 1);
+  usual.cell.fields.inputs = usual.cell.fields.outputs = {{kernel::AtomKind::reference_test, 0, 1, element}};
+  usual.cell.access.spaces = {&layout};
+  using Change = std::function<void(op::KernelSpecification&)>;
+  const std::vector<Change> changes{[](auto&) {},
+                                    [&](auto& s) {
+                                      s.parts = {{&integral, -1}};
+                                    },
+                                    [&](auto& s) {
+                                      s.parts = {{&integral, 0}};
+                                    },
+                                    [](auto& s) { s.purpose = op::Purpose::diagonal; },
+                                    [](auto& s) { s.trial_components = {1}; },
+                                    [](auto& s) { s.trial_of_output = {1}; },
+                                    [](auto& s) { s.sizes.num_batches = 1; },
+                                    [](auto& s) { s.sizes.num_data_rows = 1; },
+                                    [](auto& s) { s.sizes.input_bytes = 1; },
+                                    [](auto& s) { s.sizes.output_bytes = 1; },
+                                    [](auto& s) { s.cell.map = mesh::MapKind::multilinear; },
+                                    [](auto& s) { s.cell.num_trials = 1; },
+                                    [](auto& s) { s.cell.num_coefficients = 1; },
+                                    [](auto& s) { s.cell.whole_runs_share = 0.5; },
+                                    [&](auto& s) { s.cell.access.spaces = {&broken}; },
+                                    [](auto& s) { s.cell.access.input_spaces = {0}; },
+                                    [](auto& s) { s.cell.access.output_spaces = {0}; },
+                                    [](auto& s) { s.cell.access.cells_per_batch = 16; },
+                                    [](auto& s) { s.cell.fields.quadrature.shape = element::Shape::triangle; },
+                                    [](auto& s) { s.cell.fields.quadrature.degree = 1; },
+                                    [](auto& s) { s.cell.fields.quadrature.points = {1}; },
+                                    [](auto& s) { s.cell.fields.quadrature.weights = {1}; },
+                                    [](auto& s) { s.cell.fields.quadrature.points_1d = {1}; },
+                                    [](auto& s) { s.cell.fields.quadrature.weights_1d = {1}; },
+                                    [](auto& s) { s.cell.fields.local_facet = 0; },
+                                    [](auto& s) { s.cell.fields.inputs.clear(); },
+                                    [](auto& s) { s.cell.fields.outputs.clear(); },
+                                    [&](auto& s) { s.cell.fields.geometry = element; },
+                                    [](auto& s) { s.cell.fields.inputs[0].kind = kernel::AtomKind::reference_field; },
+                                    [](auto& s) { s.cell.fields.inputs[0].index = 1; },
+                                    [](auto& s) { s.cell.fields.inputs[0].components = 2; },
+                                    [](auto& s) { s.cell.fields.inputs[0].element = s.cell.fields.geometry; },
+                                    [&](auto& s) { s.cell.fields.inputs[0].trial_element = element; },
+                                    [](auto& s) { s.cell.fields.inputs[0].places = {0}; }};
+  std::map<std::string, std::size_t> seen;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    auto changed = usual;
+    changes[i](changed);
+    const auto [place, is_new] = seen.emplace(base::content_text(changed), i);
+    EXPECT_TRUE(is_new) << "change " << i << " has the content of change " << place->second;
   }
 }
 

@@ -12,11 +12,22 @@ namespace {
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 bool is_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
+/// Words of languages that end with a number which says how wide something is. A generated name may have one of these
+/// stems and then keeps its number.
+bool is_word_of_languages(std::string_view stem) {
+  static const std::set<std::string_view> words{
+      "double",         "float",         "int",         "uint",         "long",      "ulong",    "char",   "uchar",
+      "vload",          "vstore",        "log",         "exp",          "as_double", "as_float", "as_int", "as_long",
+      "convert_double", "convert_float", "convert_int", "convert_long", "real"};
+  return words.contains(stem);
+}
+
 /// Returns the end of the number that begins at a place, with its exponent.
 std::size_t end_of_number(std::string_view text, std::size_t begin) {
   std::size_t end = begin;
-  while (end < text.size() && (is_of_name(text[end]) || text[end] == '.' ||
-                               ((text[end] == '-' || text[end] == '+') && (text[end - 1] == 'e' || text[end - 1] == 'p'))))
+  while (end < text.size() &&
+         (is_of_name(text[end]) || text[end] == '.' ||
+          ((text[end] == '-' || text[end] == '+') && (text[end - 1] == 'e' || text[end - 1] == 'p'))))
     ++end;
   return end;
 }
@@ -38,6 +49,7 @@ std::string canonical(std::string_view text) {
       while (end < text.size() && is_of_name(text[end])) ++end;
     std::size_t stem = end;
     while (!is_digit(text[i]) && is_digit(text[stem - 1])) --stem;
+    if (is_word_of_languages(text.substr(i, stem - i))) stem = end;
     result += text.substr(i, stem - i);
     if (stem < end) {
       auto& of_stem = numbers[text.substr(i, stem - i)];

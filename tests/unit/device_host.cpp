@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <rafter/base/error.hpp>
@@ -92,6 +93,30 @@ TEST(DeviceHost, ThreadsFollowTheRequest) {
   EXPECT_EQ(device::make_device("host", 3)->num_threads(), 3);
   EXPECT_GE(device::make_device("host")->num_threads(), 1);
   EXPECT_EQ(device::make_device("checked", 3)->num_threads(), 1);
+}
+
+TEST(DeviceHost, KeepsObjectsByTypeAndKeyUntilItEnds) {
+  auto device = make_device("host", 1);
+  const std::array<int, 2> keys{};
+  int num_made = 0;
+  const auto number = [&](int place, int key) {
+    return device->keep<int>(&keys[static_cast<std::size_t>(place)], key, [&] {
+      ++num_made;
+      return std::make_shared<const int>(num_made);
+    });
+  };
+  EXPECT_THROW(device->keep<int>(keys.data(), 0, []() -> std::shared_ptr<const int> { throw base::InputError("no"); }),
+               base::InputError);
+  const auto first = number(0, 0);
+  EXPECT_EQ(number(0, 0), first);
+  EXPECT_NE(number(0, 1), first);
+  EXPECT_NE(number(1, 0), first);
+  EXPECT_EQ(num_made, 3);
+  const auto text = device->keep<std::string>(keys.data(), 0, [] { return std::make_shared<const std::string>("x"); });
+  EXPECT_EQ(*text, "x");
+  const std::weak_ptr<const int> kept = number(1, 0);
+  device.reset();
+  EXPECT_TRUE(kept.expired());
 }
 
 TEST(DeviceHost, BuffersWrapHostMemory) {

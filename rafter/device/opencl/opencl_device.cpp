@@ -16,7 +16,7 @@ class OpenClDevice::Queue {
 public:
   Queue(std::shared_ptr<const OpenClLibrary> functions, const InstalledDevice& chosen)
       : library(std::move(functions)), device(chosen.id), capabilities(chosen.capabilities),
-        keeps_code(chosen.keeps_code) {
+        caches_code(chosen.caches_code) {
     cl_int code = CL_SUCCESS;
     context = library->create_context(nullptr, 1, &device, nullptr, nullptr, &code);
     check_opencl(code, "making a context");
@@ -36,7 +36,7 @@ public:
   std::shared_ptr<const OpenClLibrary> library;
   cl_device_id device;
   Capabilities capabilities;
-  bool keeps_code; ///< InstalledDevice::keeps_code
+  bool caches_code; ///< InstalledDevice::caches_code
   cl_context context = nullptr;
   cl_command_queue queue = nullptr;
   CopyCounter copies; ///< of all buffers
@@ -170,7 +170,7 @@ public:
   /// What a cache file holds: the code that the driver made, or its source where the driver keeps the code in a cache
   /// of its own; "" where it keeps the code to itself.
   std::string entry(const std::string& source) const {
-    if (queue_->keeps_code) return source;
+    if (queue_->caches_code) return source;
     const auto& library = *queue_->library;
     std::size_t size = 0;
     if (library.get_program_info(program_, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr) != CL_SUCCESS)
@@ -198,7 +198,7 @@ public:
   }
   /// The program in a cache file; null where the driver refuses it.
   static std::shared_ptr<const Compiled> from_entry(const std::shared_ptr<Queue>& queue, const std::string& bytes) {
-    auto result = queue->keeps_code ? from_source(queue, bytes) : from_binary(queue, bytes);
+    auto result = queue->caches_code ? from_source(queue, bytes) : from_binary(queue, bytes);
     return result != nullptr && result->build() ? result : nullptr;
   }
 

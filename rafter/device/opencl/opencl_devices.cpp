@@ -52,7 +52,7 @@ public:
 
   /// PoCL generates code when a kernel is first run, for the size of its group, and keeps it. For the bytes of a
   /// program it generates code of all its kernels, which runs do not use.
-  bool keeps_code() const {
+  bool caches_code() const {
     const auto version = text(CL_DEVICE_VERSION);
     return version.find("PoCL") != std::string::npos || version.find("pocl") != std::string::npos;
   }
@@ -130,7 +130,7 @@ std::vector<InstalledDevice> installed_devices(const OpenClLibrary& library) {
     for (auto* const device : devices) {
       const Query query(library, device);
       result.push_back({device, query.number<cl_device_type>(CL_DEVICE_TYPE), capabilities_of(query),
-                        objection_to(query), query.keeps_code()});
+                        objection_to(query), query.caches_code()});
     }
   }
   return result;

@@ -52,8 +52,8 @@ struct InstalledDevice {
   cl_device_id id = nullptr;
   cl_device_type type = 0;
   Capabilities capabilities;
-  std::string objection; ///< what it lacks to run kernels; "": nothing
-  bool keeps_code; ///< the driver keeps the code of programs itself, and would generate it once more to hand it out
+  std::string objection;    ///< what it lacks to run kernels; "": nothing
+  bool caches_code = false; ///< the driver has a cache of code, and would generate it once more to hand it out
 };
 /// All of them, in the order in which drivers name them.
 std::vector<InstalledDevice> installed_devices(const OpenClLibrary& library);

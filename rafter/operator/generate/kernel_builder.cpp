@@ -29,7 +29,7 @@ machine::Machine without_circumstances(machine::Machine record) {
 }
 
 /// What a kernel depends on beside its specification.
-struct Circumstances {
+struct GenerationOptions {
   std::string language;
   schedule::Target target;
   int num_threads = 1;
@@ -39,9 +39,11 @@ struct Circumstances {
   tune::Origin origin = tune::Origin::predicted;
   std::string plan; ///< plan that was asked for or measured; "": it follows from everything else
 };
-auto members(const Circumstances& value) {
-  const auto& [language, target, num_threads, machine, compilers, flag_sets, few_times, single, origin, plan] = value;
-  return std::tie(language, target, num_threads, machine, compilers, flag_sets, few_times, single, origin, plan);
+auto members(const GenerationOptions& value) {
+  const auto& [language, target, num_threads, machine, compilers, flag_sets, runs_few_times, is_single, origin, plan] =
+      value;
+  return std::tie(language, target, num_threads, machine, compilers, flag_sets, runs_few_times, is_single, origin,
+                  plan);
 }
 
 /// Everything that decides about a kernel as text: generators of one build give equal texts for equal ones. `decided`
@@ -49,19 +51,20 @@ auto members(const Circumstances& value) {
 std::string text_of(const KernelSpecification& specification, const KernelOptions& options,
                     const tune::Decision& decided) {
   const auto& device = *options.device;
-  Circumstances circumstances{.language = device.language(),
-                              .target = target_of(device),
-                              .num_threads = device.num_threads(),
-                              .machine = machine::to_json(without_circumstances(options.planner->options().machine)),
-                              .compilers = device.compilers(),
-                              .flag_sets = device.flag_sets(),
-                              .runs_few_times = runs_few_times(specification, options),
-                              .is_single = is_single(specification, options),
-                              .origin = options.plan != nullptr ? tune::Origin::given : decided.origin,
-                              .plan = options.plan != nullptr                    ? schedule::to_string(*options.plan)
-                                      : decided.origin == tune::Origin::measured ? schedule::to_string(decided.plan)
-                                                                                 : ""};
-  return base::content_text(specification) + base::content_text(circumstances);
+  const GenerationOptions generation{
+      .language = device.language(),
+      .target = target_of(device),
+      .num_threads = device.num_threads(),
+      .machine = machine::to_json(without_circumstances(options.planner->options().machine)),
+      .compilers = device.compilers(),
+      .flag_sets = device.flag_sets(),
+      .runs_few_times = runs_few_times(specification, options),
+      .is_single = is_single(specification, options),
+      .origin = options.plan != nullptr ? tune::Origin::given : decided.origin,
+      .plan = options.plan != nullptr                    ? schedule::to_string(*options.plan)
+              : decided.origin == tune::Origin::measured ? schedule::to_string(decided.plan)
+                                                         : ""};
+  return base::content_text(specification) + base::content_text(generation);
 }
 
 } // namespace

@@ -122,7 +122,7 @@ tune::CellKernel KernelGenerator::with_choices(tune::CellKernel result) {
   kernel::CurvedMap curved{{.fields = result.cell.fields,
                             .function = {},
                             .contraction = contraction(schedule::Plan().contraction, result.cell.is_facet()),
-                            .tables = result.tables}};
+                            .tables = nullptr}};
   result.choices = kernel::factor_storages(function, specification_.cell.fields.quadrature.num_points(),
                                            {.flops_per_second = machine.peak_flops(threads),
                                             .bytes_per_second = machine.rate(machine.memory().triad, threads)},
@@ -200,6 +200,9 @@ tune::GeneratedProgram KernelGenerator::generated(const tune::LoweredKernel& low
   result.points = lowered.program.points;
   result.weights = lowered.program.weights;
   result.weights.resize(result.weights.size() + weights_room);
+  emit::record("tables", result.name, [&] {
+    return base::content_text(result.matrices) + base::content_text(result.points) + base::content_text(result.weights);
+  });
   return result;
 }
 
