@@ -9,6 +9,7 @@
 #include <bench/spectral_elements.hpp>
 #include <rafter/device/device.hpp>
 #include <rafter/machine/roofline.hpp>
+#include <rafter/schedule/plan.hpp>
 #include <rafter/space/function_space.hpp>
 
 namespace rafter::bench {

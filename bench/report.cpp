@@ -12,6 +12,7 @@
 #include <rafter/base/terminal_text.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/report/report.hpp>
+#include <rafter/schedule/plan.hpp>
 #include <rafter/tune/device_probe.hpp>
 #include <sched.h>
 

@@ -30,7 +30,7 @@ command -v debootstrap >/dev/null || { echo "clean_root_test.sh: debootstrap is 
 cleanup() {
   rm -f "$target.output"
   local name
-  for name in proc sys; do
+  for name in dev/pts proc sys; do
     if mountpoint -q "$target/$name"; then umount "$target/$name"; fi
   done
   [ "$keep" = yes ] || rm -rf --one-file-system "$target"
@@ -96,6 +96,10 @@ configure_root() {
   apt-config dump 2>/dev/null | grep -E '^Acquire::(http|https|ForceIPv4|Retries|Check-)' >"$target/etc/apt/apt.conf.d/90host" || true
   # /dev is the small static one of debootstrap: nothing of the host is within reach of the removal afterwards.
   mountpoint -q "$target/proc" || mount -t proc proc "$target/proc"
+  # The tests open terminals.
+  mkdir -p "$target/dev/pts"
+  mountpoint -q "$target/dev/pts" || mount -t devpts -o newinstance,ptmxmode=0666 devpts "$target/dev/pts"
+  ln -sf pts/ptmx "$target/dev/ptmx"
   # Drivers of OpenCL ask there what the machine has.
   mountpoint -q "$target/sys" || mount -t sysfs -o ro sysfs "$target/sys"
 }

@@ -44,6 +44,12 @@ void watch(const sigset_t& signals) {
   }
 }
 
+/// The thread that waits for signals, once there is one.
+pthread_t watching_thread;
+
+/// Hands a signal that another thread got to the one that waits for it.
+void hand_over(int signal) { pthread_kill(watching_thread, signal); }
+
 bool is_ignored(int signal) {
   struct sigaction action;
   return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
@@ -58,7 +64,15 @@ void watch_signals() {
   sigaddset(&signals, SIGTERM);
   if (!is_ignored(SIGHUP)) sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  std::thread(watch, signals).detach();
+  std::thread watching(watch, signals);
+  watching_thread = watching.native_handle();
+  watching.detach();
+  // Libraries may have started threads before main, as OpenBLAS does: the signals are not blocked there.
+  struct sigaction action = {};
+  action.sa_handler = hand_over;
+  action.sa_flags = SA_RESTART;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+    if (sigismember(&signals, signal) == 1) sigaction(signal, &action, nullptr);
 }
 
 void end_at_first_signal() { ends_at_first = true; }

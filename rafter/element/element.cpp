@@ -157,7 +157,10 @@ std::shared_ptr<const Element> make_element(Family family, Shape shape, int degr
 }
 
 std::string content_of(const Element& element) {
-  return std::string(name(element.family())) + " " + name(element.shape()) + " " + std::to_string(element.degree());
+  std::string result(name(element.family()));
+  result += " ";
+  result += name(element.shape());
+  return result + " " + std::to_string(element.degree());
 }
 
 } // namespace rafter::element

@@ -6,6 +6,7 @@
 
 #include <rafter/operator/generate/system.hpp>
 #include <rafter/operator/operator_options.hpp>
+#include <rafter/operator/run/linear_operator.hpp>
 
 /// Assembles right-hand sides and evaluates functionals.
 namespace rafter::op {

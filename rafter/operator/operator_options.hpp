@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <rafter/device/device.hpp>
 #include <rafter/operator/generate/purpose.hpp>
 #include <rafter/operator/generate/quadrature_options.hpp>
 #include <rafter/operator/generate/system.hpp>

@@ -48,6 +48,8 @@ class Interrupts(command_test.CommandTest):
         for folder in ("cache", "temporary"):
             os.mkdir(self.path(folder), 0o700)
         self.environment = {**os.environ, "STARTED": self.path("started"), "TMPDIR": self.path("temporary")}
+        if "RAFTER_THREAD_AT_LOAD" in os.environ:  # a library with a thread of its own, where signals are not blocked
+            self.environment["LD_PRELOAD"] = os.environ["RAFTER_THREAD_AT_LOAD"]
 
     def start(self, *arguments, compiler="hanging", **options):
         """Starts the command in a process group of its own, and returns when its compiler hangs."""

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <rafter/base/uninitialised.hpp>
+#include <rafter/device/device.hpp>
 #include <rafter/operator/generate/system.hpp>
 
 /// Lists the unknowns of every cell, for set-up that goes from cells to a matrix.

@@ -9,7 +9,10 @@
 #include <random>
 #include <unordered_map>
 
+#include <fmt/format.h>
+#include <rafter/base/content.hpp>
 #include <rafter/base/parallel.hpp>
+#include <rafter/space/discretisation.hpp>
 
 namespace rafter::op {
 
@@ -259,7 +262,8 @@ DataRows make_data_rows(const mesh::Mesh& mesh, const BatchedCells& cells, const
 std::shared_ptr<const DataRows> shared_data_rows(const space::Discretisation& discretisation, const BatchedCells& cells,
                                                  const CellCoefficients& none) {
   const auto key = fmt::format("group {} {} batches {} of {} items {} cells {}", cells.group, mesh::name(cells.map),
-                               cells.num_batches, cells.cells_per_batch, cells.num_items, hash_of(cells.cells));
+                               cells.num_batches, cells.cells_per_batch, cells.num_items,
+                               base::content_hash(base::content_text(cells.cells)));
   return discretisation.shared().get<DataRows>(
       key, [&] { return make_data_rows(discretisation.mesh(), cells, none, false); });
 }

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <memory>
+
 #include <rafter/operator/generate/domain.hpp>
+
+namespace rafter::space {
+class Discretisation;
+}
 
 /// Finds batches of equal cells. Structured parts of a mesh repeat a few cells many times: such batches read the same
 /// row of the data per cell (maps, nodes, coefficients, stored factors), which then stays in the nearest cache.

@@ -7,6 +7,9 @@
 
 #include <rafter/operator/generate/entry_range.hpp>
 
+namespace rafter::device {
+template <class T> class Array;
+}
 namespace rafter::form {
 struct FieldSpace;
 }

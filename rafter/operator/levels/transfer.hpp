@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <rafter/operator/generate/system.hpp>
+#include <rafter/operator/run/linear_operator.hpp>
 
 namespace rafter::mesh {
 struct Refinement;
