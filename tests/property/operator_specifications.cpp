@@ -224,7 +224,9 @@ TEST(SpecificationsOfKernels, DifferInEveryMember) {
   const auto shape = element::Shape::quadrilateral;
   const auto element = element::make_element(element::Family::lagrange, shape, 2);
   const auto layout = space::make_layout(element), broken = space::make_broken_layout(element);
-  const form::LoweredIntegral integral;
+  const Problem problem(box("quadrilateral"), 2);
+  const auto lowered = form::lower(problem.form("u*v*dx"));
+  const auto& integral = lowered.integrals[0];
   op::KernelSpecification usual;
   usual.cell.fields.geometry = element::make_element(element::Family::lagrange, shape, 1);
   usual.cell.fields.inputs = usual.cell.fields.outputs = {{kernel::AtomKind::reference_test, 0, 1, element}};

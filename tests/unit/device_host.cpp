@@ -96,7 +96,7 @@ TEST(DeviceHost, ThreadsFollowTheRequest) {
 }
 
 TEST(DeviceHost, KeepsObjectsByTypeAndKeyUntilItEnds) {
-  auto device = make_device("host", 1);
+  auto device = device::make_device("host", 1);
   const std::array<int, 2> keys{};
   int num_made = 0;
   const auto number = [&](int place, int key) {

@@ -231,15 +231,15 @@ TEST(Cost, CountsOfTheMergedLaplaceAreThoseOfThePaper) {
 /// Returns how a map of degree 2 is evaluated with `points` Gauss points per direction.
 CurvedMap quadratic_map(Shape shape, int points) {
   CurvedMap map;
-  map.input.quadrature = element::is_tensor(shape) ? element::make_quadrature_with_points(shape, points)
-                                                   : element::make_quadrature(shape, 2 * points - 1);
-  map.input.geometry = element::make_element(element::Family::lagrange, shape, 2);
-  map.input.options.contraction = element::is_tensor(shape) ? Contraction::collocated : Contraction::dense;
+  map.input.fields.quadrature = element::is_tensor(shape) ? element::make_quadrature_with_points(shape, points)
+                                                          : element::make_quadrature(shape, 2 * points - 1);
+  map.input.fields.geometry = element::make_element(element::Family::lagrange, shape, 2);
+  map.input.contraction = element::is_tensor(shape) ? Contraction::collocated : Contraction::dense;
   return map;
 }
 
 Choice choice_on(const CurvedMap& map, const QFunction& function, FactorStorage factors) {
-  for (auto& choice : factor_storages(function, map.input.quadrature.num_points(), {}, &map))
+  for (auto& choice : factor_storages(function, map.input.fields.quadrature.num_points(), {}, &map))
     if (choice.factors == factors) return choice;
   throw std::logic_error("the recipe is not among the choices");
 }
@@ -262,7 +262,7 @@ TEST(Cost, CurvedMapsCostTheirContractionsWhereTheyAreRecomputed) {
 
 TEST(Cost, CurvedMapsOfSimplicesAreDenseProducts) {
   const auto map = quadratic_map(Shape::tetrahedron, 3);
-  const double points = map.input.quadrature.num_points(), nodes = 10;
+  const double points = map.input.fields.quadrature.num_points(), nodes = 10;
   const auto laplace = test::qfunction(test::laplace(), Shape::tetrahedron, MapKind::isoparametric);
   const auto recomputed = choice_on(map, laplace, FactorStorage::recompute);
   // One table has three derivatives; the reflections of the cell leave a quarter of its products at best.

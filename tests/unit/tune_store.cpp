@@ -10,7 +10,9 @@
 #include <thread>
 #include <unistd.h>
 
+#include <rafter/schedule/plan.hpp>
 #include <rafter/tune/cost_model.hpp>
+#include <rafter/tune/decision.hpp>
 #include <rafter/tune/planning_problem.hpp>
 #include <rafter/tune/search.hpp>
 #include <rafter/tune/store.hpp>
