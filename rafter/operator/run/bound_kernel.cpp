@@ -25,7 +25,7 @@ using Reals = Array<double>;
 /// last point.
 constexpr std::size_t vector_room = 16;
 
-constexpr std::array<std::string_view, 1> loops{"total(| sums): sum total = sums"};
+constexpr std::array<std::string_view, 1> total_loops{"total(| sums): sum total = sums"};
 
 } // namespace
 
@@ -91,7 +91,7 @@ void BoundKernel::fill_data() {
   integrals_ = Reals(device_, num_integrals_ * batches * lanes);
   for (std::size_t value = 0; value < num_integrals_; ++value) {
     const auto begin = static_cast<std::int32_t>(value * batches * lanes);
-    totals_.emplace_back(device_, loops,
+    totals_.emplace_back(device_, total_loops,
                          std::vector{EntryRange{begin, begin + static_cast<std::int32_t>(batches * lanes)}});
   }
 }

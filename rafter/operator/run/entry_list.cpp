@@ -7,21 +7,22 @@
 namespace rafter::op {
 namespace {
 
-constexpr std::array<std::string_view, 15> loops{"size_at(| x[e]): sum size = abs(x)",
-                                                 "size_at_float(| x[e]: float): sum size = abs(x)",
-                                                 "copy(| x, y): y = x",
-                                                 "copy_float(| x: float, y: float): y = x",
-                                                 "zero_at(| y[e]): y = 0",
-                                                 "zero_at_float(| y[e]: float): y = 0",
-                                                 "one_at(| y[e]): y = 1",
-                                                 "copy_at(| x[e], y[e]): y = x",
-                                                 "copy_at_float(| x[e]: float, y[e]: float): y = x",
-                                                 "sums_at(| x[e], y[e], sums): sums = x + y",
-                                                 "put_at(| values, y[e]): y = values",
-                                                 "take_at(| x[e], values): values = x",
-                                                 "differ_at(| values, x[e], y[e]): y = values - x; sum size = abs(y)",
-                                                 "square_at(| x[e]): sum square = x*x",
-                                                 "scaled_square_at(a | x[e]): let y = a*x; sum square = y*y"};
+constexpr std::array<std::string_view, 15> entry_loops{
+    "size_at(| x[e]): sum size = abs(x)",
+    "size_at_float(| x[e]: float): sum size = abs(x)",
+    "copy(| x, y): y = x",
+    "copy_float(| x: float, y: float): y = x",
+    "zero_at(| y[e]): y = 0",
+    "zero_at_float(| y[e]: float): y = 0",
+    "one_at(| y[e]): y = 1",
+    "copy_at(| x[e], y[e]): y = x",
+    "copy_at_float(| x[e]: float, y[e]: float): y = x",
+    "sums_at(| x[e], y[e], sums): sums = x + y",
+    "put_at(| values, y[e]): y = values",
+    "take_at(| x[e], values): values = x",
+    "differ_at(| values, x[e], y[e]): y = values - x; sum size = abs(y)",
+    "square_at(| x[e]): sum square = x*x",
+    "scaled_square_at(a | x[e]): let y = a*x; sum square = y*y"};
 
 /// The name of a loop on vectors of this type.
 template <class T> std::string name(const char* loop) {
@@ -36,11 +37,11 @@ EntryList::EntryList(std::shared_ptr<device::Device> device, const std::vector<s
 }
 
 FreeList<VectorRunner>::Loan EntryList::runner() const {
-  return runners_.take([this] { return VectorRunner(device_, loops); });
+  return runners_.take([this] { return VectorRunner(device_, entry_loops); });
 }
 
 FreeList<VectorRunner>::Loan EntryList::whole_runner() const {
-  return whole_runners_.take([this] { return VectorRunner(device_, loops); });
+  return whole_runners_.take([this] { return VectorRunner(device_, entry_loops); });
 }
 
 template <class T> bool EntryList::are_zero(const device::Array<T>& x) const {
