@@ -19,13 +19,14 @@
 /// identity of its own has a function `content_of(value)` instead, which returns a text.
 namespace rafter::base {
 
+/// Says whether a class has an identity of its own.
 template <class T>
 concept HasContent = requires(const T& value) {
   { content_of(value) } -> std::convertible_to<std::string>;
 };
 
 template <class T>
-concept RangeOfFloats = std::ranges::contiguous_range<T> && std::is_floating_point_v<std::ranges::range_value_t<T>>;
+concept RangeOfNumbers = std::ranges::contiguous_range<T> && std::is_arithmetic_v<std::ranges::range_value_t<T>>;
 
 /// Appends the text of a value: of what pointers point to, of all entries of ranges, of all members of structs.
 template <class T> void append_content(std::string& text, const T& value) {
@@ -42,8 +43,8 @@ template <class T> void append_content(std::string& text, const T& value) {
     const std::string_view bytes = value;
     text += std::to_string(bytes.size()) + ":";
     text += bytes;
-  } else if constexpr (RangeOfFloats<T>) {
-    // Rules of high degree have thousands of points.
+  } else if constexpr (RangeOfNumbers<T>) {
+    // Rules have thousands of points, and meshes millions of cells: their bytes stand in the text as a hash.
     text += content_hash({reinterpret_cast<const char*>(std::ranges::data(value)),
                           std::ranges::size(value) * sizeof(std::ranges::range_value_t<T>)}) +
             " ";
@@ -58,6 +59,7 @@ template <class T> void append_content(std::string& text, const T& value) {
   }
 }
 
+/// Returns the text of a value.
 template <class T> std::string content_text(const T& value) {
   std::string text;
   append_content(text, value);

@@ -107,7 +107,7 @@ private:
   kernel::ProgramInput program_input(const kernel::QFunction& function, kernel::Contraction contraction) const;
 
   CellKernel kernel_;
-  std::shared_ptr<kernel::DenseTables> tables_ = kernel::make_dense_tables(); ///< of all programs of the kernel
+  std::shared_ptr<kernel::DenseTables> tables_ = kernel::make_dense_tables(); ///< shared by all programs of the kernel
   std::map<std::pair<kernel::Contraction, kernel::FactorStorage>, kernel::TensorProgram> programs_;
   std::map<std::string, Loops> loops_; ///< by the text of the plan without compiler and flags
 };

@@ -35,7 +35,7 @@ std::size_t end_of_number(std::string_view text, std::size_t begin) {
 } // namespace
 
 std::string canonical(std::string_view text) {
-  std::map<std::string_view, std::map<std::string_view, std::size_t>> numbers; // of each stem
+  std::map<std::string_view, std::map<std::string_view, std::size_t>> numbers; // new numbers by stem and old number
   std::string result;
   for (std::size_t i = 0; i < text.size();) {
     if (!is_of_name(text[i])) {

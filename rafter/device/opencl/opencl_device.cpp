@@ -168,7 +168,7 @@ public:
     return result.substr(0, result.find('\0'));
   }
   /// What a cache file holds: the code that the driver made, or its source where the driver keeps the code in a cache
-  /// of its own; "" where it keeps the code to itself.
+  /// of its own; "" where it hands out no code.
   std::string entry(const std::string& source) const {
     if (queue_->caches_code) return source;
     const auto& library = *queue_->library;

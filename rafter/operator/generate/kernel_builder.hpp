@@ -39,7 +39,7 @@ struct KernelSpecification {
   std::vector<int> trial_of_output;  ///< diagonals: the trial function on the space of each output; -1: none
   KernelSizes sizes;
 
-  element::Shape shape() const { return cell.fields.geometry->shape(); } ///< of the cell, also for facets
+  element::Shape shape() const { return cell.fields.geometry->shape(); } ///< shape of the cell, also for facets
 };
 inline auto members(const KernelSpecification& value) {
   const auto& [parts, purpose, cell, trial_components, trial_of_output, sizes] = value;
