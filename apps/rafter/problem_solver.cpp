@@ -14,8 +14,11 @@
 #include <rafter/mesh/tag_uses.hpp>
 #include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/operator/generate/kernel_info.hpp>
-#include <rafter/solve/field_balance.hpp>
-#include <rafter/solve/force_norm.hpp>
+#include <rafter/problem/conditioning.hpp>
+#include <rafter/problem/linear_solve.hpp>
+#include <rafter/problem/operator_checks.hpp>
+#include <rafter/problem/preconditioning.hpp>
+#include <rafter/problem/singularity.hpp>
 #include <rafter/solve/trust.hpp>
 #include <rafter/solve/vector_ops.hpp>
 #include <rafter/tune/device_probe.hpp>
@@ -23,17 +26,14 @@
 #include <rafter/tune/planner.hpp>
 #include <rafter/tune/store.hpp>
 
-#include "conditioning.hpp"
 #include "discretisation.hpp"
 #include "expected_work.hpp"
 #include "interrupt.hpp"
 #include "measurement.hpp"
-#include "method_choice.hpp"
-#include "operator_checks.hpp"
 #include "plan_keys.hpp"
 #include "preconditioner_parts.hpp"
-#include "singularity.hpp"
 #include "solution.hpp"
+#include "stated_problem.hpp"
 #include "stretched_cells.hpp"
 #include "time_solver.hpp"
 
@@ -50,62 +50,11 @@ std::shared_ptr<const tune::Planner> make_planner(const machine::Machine& machin
   return std::make_shared<const tune::Planner>(std::move(result));
 }
 
-/// The right-hand side and initial guess are those of the system with its constraints.
-struct RightHandSide {
-  op::Vector b, x;
-  solvers::ReferenceNorm reference; ///< as in IterationControl
-  std::string warning;              ///< tells what was removed from b so that a solution exists; empty if nothing was
-};
-
-/// Throws InputError unless the values of the linear form and their norm are finite.
-void require_finite_loads(const PreparedProblem& prepared, const op::Vector& b) {
-  const auto& problem = prepared.problem();
-  if (std::isfinite(solvers::VectorOps(b.device()).norm(b))) return;
-  const auto found = describe_non_finite(problem, prepared.forms(), *prepared.system().mesh);
-  throw base::InputError(!found.empty() ? found
-                                        : problem.forms.L->location.text() +
-                                              ": forms.L: the right-hand side is not finite, or its norm exceeds the "
-                                              "largest double, 1.8e308: check its expressions");
-}
-
-RightHandSide make_right_hand_side(const PreparedProblem& prepared, const solvers::ConstrainedNullSpace& null_space) {
-  const auto& A = prepared.operator_a();
-  const solvers::VectorOps ops(A.device());
-  RightHandSide result{A.make_vector(), A.make_vector(), {}, {}};
-  ops.fill(0, result.x);
-  if (prepared.linear_form() != nullptr)
-    prepared.linear_form()->assemble(result.b);
-  else
-    ops.fill(0, result.b);
-  require_finite_loads(prepared, result.b);
-  op::Vector load = A.make_vector();
-  ops.copy(result.b, load);
-  A.apply_boundary_values(result.b, result.x);
-  result.warning = solvers::describe_removed(null_space.balance(result.b, load));
-  result.reference = solvers::force_norm(A, load);
-  return result;
-}
-
 bool has_time_values(const io::Problem& problem, std::size_t condition, const ProblemForms& forms) {
   const auto& data = problem.dirichlet[condition];
   const auto count = data.components.empty() ? static_cast<std::size_t>(problem.fields[data.field].num_components())
                                              : data.components.size();
   return forms.depends_on_time(data.values, count, fmt::format("dirichlet[{}].value", condition));
-}
-
-solvers::Result run_solver(const PreparedProblem& prepared, solvers::SolverOptions options,
-                           const solvers::Preconditioner& preconditioner, RightHandSide& right,
-                           const RunEvents& events) {
-  options.control.monitor = [&events](int iteration, double residual) {
-    return !is_interrupted() && (!events.iteration || events.iteration(iteration, residual));
-  };
-  options.control.reference = right.reference;
-  options.fields =
-      std::make_shared<const solvers::FieldBalance>(prepared.operator_a(), field_names(prepared.problem()));
-  solvers::Result result;
-  at_preconditioner(prepared.problem(),
-                    [&] { result = solvers::solve(prepared.operator_a(), right.b, right.x, preconditioner, options); });
-  return result;
 }
 
 /// Runs an operation on the file of time.restart; its InputErrors get the place.
@@ -135,6 +84,12 @@ void finish(const PreparedProblem& prepared, Phases& phases, Solution& solution)
 void PreparedProblem::tell(const std::string& text) const {
   require_not_interrupted();
   if (events_.event) events_.event(text);
+}
+
+problem::Problem PreparedProblem::stated() const {
+  auto result = state(problem_, events_);
+  result.find_non_finite = [this] { return describe_non_finite(problem_, *forms_, *mesh_); };
+  return result;
 }
 
 PreparedProblem::PreparedProblem(const io::Problem& given, const RunOptions& options, const RunEvents& events,
@@ -175,7 +130,12 @@ PreparedProblem::PreparedProblem(const io::Problem& given, const RunOptions& opt
     bilinear = form::lower(forms_->bilinear());
     if (const auto load = forms_->linear()) linear = form::lower(*load);
   }
-  if (options.solves) choose_before_kernels(problem_, system_, bilinear, options_);
+  if (options.solves)
+    if (auto choice = problem::choose_before_kernels(state(problem_, events_), system_, bilinear,
+                                                     *options_.shared_device, options_.plan)) {
+      problem_.solver.method = std::move(choice->method);
+      problem_.method_reason = std::move(choice->reason);
+    }
   options_.dirichlet = make_conditions();
   for (std::size_t i = 0; i < problem.dirichlet.size(); ++i)
     is_boundary_in_time_ = is_boundary_in_time_ || has_time_values(problem, i, *forms_);
@@ -336,80 +296,32 @@ std::vector<op::FieldCondition> PreparedProblem::make_conditions() const {
 
 namespace {
 
-/// When the operator of a problem has passed all checks, a solve needs the method with its preconditioner and the
-/// right-hand side.
-struct Setup {
-  RightHandSide right;
-  solvers::ConstrainedNullSpace null_space;
-  MethodChoice choice;
-  solvers::SolverOptions options; ///< options for the method chosen
-  std::shared_ptr<const solvers::Preconditioner> preconditioner;
-
-  void take(const PreparedProblem& prepared, MethodChoice taken) {
-    choice = std::move(taken);
-    options.method = choice.method;
-    preconditioner = make_preconditioner(prepared, options);
-  }
-};
-
-Setup set_up(const PreparedProblem& prepared) {
-  const auto& A = prepared.operator_a();
-  const auto& problem = prepared.problem();
-  auto [null_space, choice] = [&] { // the vectors of the probe go before others are made
-    const Probe probe = make_probe(A, 1);
-    require_finite(A, probe, problem, prepared.forms());
-    auto fixed = make_null_space(problem, A, prepared.constraints());
-    require_regular(A, probe, problem, *fixed.null_space());
-    auto method = choose_method(problem, A, probe);
-    require_symmetric(A, probe, problem, method.method);
-    return std::pair(std::move(fixed), std::move(method));
-  }();
-  auto right = make_right_hand_side(prepared, null_space);
-  prepared.postprocess().require_finite_solutions(right.x);
-  auto options = problem.solver;
-  options.control.field_offsets = field_offsets(prepared.system());
-  options.null_space = null_space.null_space();
-  add_preconditioner_parts(prepared, options);
-  Setup setup{std::move(right), std::move(null_space), {}, std::move(options), nullptr};
-  try {
-    setup.take(prepared, std::move(choice));
-  } catch (const base::SolverError& error) {
-    if (!solvers::find_method(setup.choice.method).is_direct) require_diagonal(A, problem);
-    auto other = choose_without_preconditioner(problem, A, error);
-    if (setup.options.method == "direct") throw base::SolverError(with_causes(error.what(), A));
-    if (!other) refuse_preconditioner(problem, error);
-    setup.take(prepared, std::move(*other));
-  }
-  return setup;
+problem::LinearParts parts_of(const PreparedProblem& prepared) {
+  problem::LinearParts parts{
+      .null_space = [&] { return make_null_space(prepared.problem(), prepared.operator_a(), prepared.constraints()); },
+      .start = [&](const op::Vector& start) { prepared.postprocess().require_finite_solutions(start); },
+      .preconditioner = [&](solvers::SolverOptions& options) { add_preconditioner_parts(prepared, options); }};
+  if (const auto* form = prepared.linear_form()) parts.load = [form](op::Vector& load) { form->assemble(load); };
+  return parts;
 }
 
-/// Solves with the method that was chosen, and with another one if the first turns out not to be suitable.
-solvers::Result solve_system(const PreparedProblem& prepared, Setup& setup, const RunEvents& events) {
-  const auto& A = prepared.operator_a();
-  op::Vector start = A.make_vector();
-  solvers::VectorOps(A.device()).copy(setup.right.x, start);
-  const auto first = trial_options(prepared.problem(), setup.options);
-  auto result = run_solver(prepared, first, *setup.preconditioner, setup.right, events);
-  if (has_chosen_multigrid(prepared.problem(), first) && needs_jacobi(result, setup.options)) {
-    take_jacobi(prepared, setup.options, "multigrid does not serve here");
-    setup.take(prepared, std::move(setup.choice));
-    solvers::VectorOps(A.device()).copy(start, setup.right.x);
-    result = run_solver(prepared, setup.options, *setup.preconditioner, setup.right, events);
-  }
-  auto other = choose_after(prepared.problem(), A, result, *setup.preconditioner);
-  if (!other) return result;
-  prepared.tell(fmt::format("solve: {} does not serve, {} follows", setup.choice.method, other->method));
-  setup.take(prepared, std::move(*other));
-  setup.right.x = std::move(start);
-  return run_solver(prepared, setup.options, *setup.preconditioner, setup.right, events);
+void report_result(const solvers::Result& result, report::SolveReport& report) {
+  report.iterations = result.iterations;
+  report.residual = result.relative_residual;
+  report.history = result.history;
+  report.message = result.message;
+  if (result.warning.empty()) return;
+  report.relative_error = result.relative_error.value_or(0);
+  report.warning += (report.warning.empty() ? "" : "; ") + result.warning;
 }
 
-void report_method(const Setup& setup, report::SolveReport& report) {
-  report.method = setup.choice.method;
-  report.preconditioner_name = preconditioner_name(setup.choice.method, setup.options.preconditioner);
-  report.preconditioner = setup.preconditioner->description();
-  report.reason = setup.choice.reason;
-  if (const auto* factors = setup.preconditioner->factors())
+void report_method(const problem::LinearSolve& solve, report::SolveReport& report) {
+  const auto& [method, reason] = solve.choice();
+  report.method = method;
+  report.preconditioner_name = preconditioner_name(method, solve.options().preconditioner);
+  report.preconditioner = solve.preconditioner().description();
+  report.reason = reason;
+  if (const auto* factors = solve.preconditioner().factors())
     report.factors = {.kind = factors->is_symmetric ? "L D L^T" : "L U",
                       .entries = factors->num_entries,
                       .fill = factors->fill(),
@@ -429,37 +341,37 @@ struct Solved {
   std::optional<report::OperatorReport> iteration; ///< cost of an iteration of cg, where it was measured
 };
 
-Solved solve_linear(const PreparedProblem& prepared, const RunEvents& events, Phases& phases) {
-  const auto& problem = prepared.problem();
+Solved solve_linear(const PreparedProblem& prepared, Phases& phases) {
+  const auto& A = prepared.operator_a();
   phases.start("setup");
-  auto setup = set_up(prepared);
-  prepared.tell(
-      setup.preconditioner->factors() != nullptr
-          ? "setup: factors of the matrix"
-          : fmt::format("setup: preconditioner {}{}", setup.options.preconditioner,
-                        setup.preconditioner->description().empty() ? "" : ": " + setup.preconditioner->description()));
+  const auto stated = prepared.stated();
+  const auto parts = parts_of(prepared);
+  problem::LinearSolve solve(stated, A, parts);
+  const auto& M = solve.preconditioner();
+  prepared.tell(M.factors() != nullptr ? "setup: factors of the matrix"
+                                       : fmt::format("setup: preconditioner {}{}", solve.options().preconditioner,
+                                                     M.description().empty() ? "" : ": " + M.description()));
   phases.start("solve");
-  const auto result = solve_system(prepared, setup, events);
-  setup.null_space.constrain(setup.right.x);
+  const auto result = solve.run();
   phases.stop();
   if (result.failure == solvers::Failure::stopped) require_not_interrupted();
-  if (const auto advice = advice_on_stretched_cells(problem, prepared.system(), result.iterations); !advice.empty())
+  if (const auto advice = advice_on_stretched_cells(prepared.problem(), prepared.system(), result.iterations);
+      !advice.empty())
     prepared.tell(advice);
 
-  Solution solution = make_solution(prepared, std::move(setup.right.x), result.status);
+  Solution solution = make_solution(prepared, std::move(solve.solution()), result.status);
   auto& report = solution.report;
-  report.warning = setup.right.warning;
-  report_outcome(result, prepared.operator_a(), report);
-  report_method(setup, report);
+  report.warning = solvers::describe_removed(solve.removed());
+  report_result(result, report);
+  report_method(solve, report);
   if (result.norms)
-    report.residuals = {.norm = std::string(solvers::name(problem.solver.control.norm)),
+    report.residuals = {.norm = std::string(solvers::name(stated.solver.control.norm)),
                         .residual = result.norms->residual,
                         .preconditioned = result.norms->preconditioned,
                         .of_first_residual = result.norms->of_first_residual,
-                        .has_lift = static_cast<bool>(setup.right.reference),
+                        .has_lift = solve.has_lift(),
                         .has_forces = result.norms->has_forces};
-  auto iteration =
-      report_iteration(prepared.operator_a(), *setup.preconditioner, setup.options, result, prepared.machine());
+  auto iteration = report_iteration(A, solve.preconditioner(), solve.options(), result, prepared.machine());
   return {std::move(solution), std::move(iteration)};
 }
 
@@ -479,7 +391,8 @@ solvers::NewtonResult run_newton(const PreparedProblem& prepared, const std::str
     return !is_interrupted() && (!events.iteration || events.iteration(iteration, residual));
   };
   solvers::NewtonResult result;
-  at_preconditioner(problem, [&] { result = solvers::newton(*prepared.residual_problem(), u, options); });
+  problem::at_preconditioner(places_of(problem),
+                             [&] { result = solvers::newton(*prepared.residual_problem(), u, options); });
   return result;
 }
 
@@ -511,8 +424,8 @@ Solved solve_residual(const PreparedProblem& prepared, const RunEvents& events, 
   op::Vector u = prepared.starting_state();
   require_finite_start(prepared, u);
   const auto choice =
-      choose_for_tangents(prepared.problem(), prepared.operator_a(), prepared.forms(), u,
-                          [&](const op::Vector& state) { prepared.residual_problem()->linearise(state); });
+      problem::choose_for_tangents(prepared.stated(), prepared.operator_a(), u,
+                                   [&](const op::Vector& state) { prepared.residual_problem()->linearise(state); });
   prepared.postprocess().require_finite_solutions(u);
   phases.start("solve");
   const auto preconditioner = std::make_shared<solvers::KeptPreconditioner>();
@@ -544,7 +457,7 @@ Solved solve_residual(const PreparedProblem& prepared, const RunEvents& events, 
 Solved solve_prepared(const PreparedProblem& prepared, const RunEvents& events, Phases& phases) {
   if (prepared.stepper() != nullptr) return {solve_in_time(prepared, phases), std::nullopt};
   return prepared.residual_problem() != nullptr ? solve_residual(prepared, events, phases)
-                                                : solve_linear(prepared, events, phases);
+                                                : solve_linear(prepared, phases);
 }
 
 /// Says whether a solution may have lost digits to the plan of its operator: sums of integrals along each axis round

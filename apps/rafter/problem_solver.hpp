@@ -12,6 +12,7 @@
 #include <rafter/io/saved_state.hpp>
 #include <rafter/machine/machine.hpp>
 #include <rafter/operator/levels/level_hierarchy.hpp>
+#include <rafter/problem/problem.hpp>
 #include <rafter/report/report.hpp>
 #include <rafter/solve/block_setup.hpp>
 #include <rafter/solve/residual_problem.hpp>
@@ -54,6 +55,8 @@ public:
   PreparedProblem& operator=(const PreparedProblem&) = delete;
 
   const io::Problem& problem() const { return problem_; }
+  /// Returns what the problem asks of the driver, in its present state. Refers to this object.
+  problem::Problem stated() const;
   const op::System& system() const { return system_; }
   const ProblemForms& forms() const { return *forms_; }
   const op::OperatorOptions& options() const { return options_; }

@@ -4,8 +4,8 @@
 
 #include <rafter/io/unused_keys.hpp>
 #include <rafter/operator/generate/form_builder.hpp>
+#include <rafter/problem/conditioning.hpp>
 
-#include "conditioning.hpp"
 #include "interrupt.hpp"
 #include "problem_solver.hpp"
 
@@ -15,7 +15,7 @@ void PreparedProblem::make_stepper(form::ThetaForms forms, const std::shared_ptr
   const auto& time = *problem_.time;
   solvers::TimeSolverOptions options{.solver = problem_.solver, .newton = problem_.newton};
   options.solver.near_null_space = near_null_space();
-  options.solver.control.field_offsets = field_offsets(system_);
+  options.solver.control.field_offsets = problem::field_offsets(system_);
   options.solver.control.monitor = options.newton.monitor = [](int, double) { return !is_interrupted(); };
   stepper_ = std::make_unique<solvers::ThetaStepper>(std::move(forms), field_names(problem_), operator_, load,
                                                      std::move(options));

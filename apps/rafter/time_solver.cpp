@@ -7,14 +7,15 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/io/saved_state.hpp>
+#include <rafter/problem/method_choice.hpp>
+#include <rafter/problem/operator_checks.hpp>
+#include <rafter/problem/preconditioning.hpp>
+#include <rafter/problem/singularity.hpp>
 #include <rafter/solve/vector_ops.hpp>
 
 #include "interrupt.hpp"
-#include "method_choice.hpp"
-#include "operator_checks.hpp"
-#include "preconditioner_parts.hpp"
-#include "singularity.hpp"
 #include "solution.hpp"
+#include "stated_problem.hpp"
 
 namespace rafter::app {
 namespace {
@@ -80,23 +81,24 @@ private:
   /// Checks the operator of the first step, and chooses a method that can solve it.
   void set_up() {
     const auto& A = prepared_.operator_a();
+    const auto stated = prepared_.stated();
     const auto first = grid_->step(first_ + 1);
     prepared_.set_time(first.end);
     stepper_.bind(first, state_);
     if (stepper_.is_linear()) {
-      const Probe probe = make_probe(A, 1);
-      require_finite(A, probe, problem_, prepared_.forms());
+      const auto probe = problem::make_probe(A, 1);
+      problem::require_finite(A, probe, stated);
       require_finite_loads(first);
       auto null_space = make_null_space(problem_, A, prepared_.constraints());
-      require_regular(A, probe, problem_, *null_space.null_space());
+      problem::require_regular(A, probe, stated, *null_space.null_space());
       stepper_.use_null_space(std::move(null_space));
-      choice_ = choose_method(problem_, A, probe);
-      require_symmetric(A, probe, problem_, choice_.method);
-      if (!solvers::find_method(choice_.method).is_direct) require_diagonal(A, problem_);
+      choice_ = problem::choose_method(stated, A, probe);
+      problem::require_symmetric(A, probe, stated, choice_.method);
+      if (!solvers::find_method(choice_.method).is_direct) problem::require_diagonal(A, stated);
     } else {
       require_finite_loads(first);
-      choice_ = choose_for_tangents(problem_, A, prepared_.forms(), state_,
-                                    [&](const op::Vector& state) { stepper_.bind(first, state); });
+      choice_ = problem::choose_for_tangents(stated, A, state_,
+                                             [&](const op::Vector& state) { stepper_.bind(first, state); });
     }
     if (!method_.empty()) choice_ = {method_, "as in the run before"};
     stepper_.use_method(choice_.method);
@@ -125,7 +127,7 @@ private:
   void begin() {
     const double time = grid_->time(number_);
     if (problem_.time->restart.empty()) {
-      at_preconditioner(problem_, [&] { last_ = stepper_.project(time, state_); });
+      problem::at_preconditioner(places_of(problem_), [&] { last_ = stepper_.project(time, state_); });
       iterations_ += last_.iterations;
       if (!is_converged()) {
         last_.message = fmt::format("the state at the first time, t = {:.6g}: {}", time, last_.message);
@@ -184,7 +186,7 @@ private:
   void advance() {
     require_not_interrupted();
     const auto step = grid_->step(number_ + 1);
-    at_preconditioner(problem_, [&] { step_to(step); });
+    problem::at_preconditioner(places_of(problem_), [&] { step_to(step); });
     if (last_.failure == solvers::Failure::stopped) require_not_interrupted();
     iterations_ += last_.iterations;
     removed_ = std::max(removed_, last_.removed);
@@ -276,7 +278,7 @@ private:
   std::optional<solvers::TimeGrid> grid_;
   op::Vector state_;
   std::unique_ptr<io::VtkHdfSeries> series_;
-  MethodChoice choice_;
+  problem::MethodChoice choice_;
   std::string method_;           ///< method of the run that this one continues; "": it is chosen anew
   solvers::TimeStepResult last_; ///< result of the last step, or of the projection of the first state
   std::int64_t number_ = 0;      ///< number of steps done, including those of earlier runs

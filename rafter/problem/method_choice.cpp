@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "method_choice.hpp"
+#include <rafter/problem/method_choice.hpp>
 
 #include <algorithm>
 #include <array>
@@ -7,15 +7,13 @@
 
 #include <fmt/format.h>
 #include <rafter/form/bilinear_parts.hpp>
-#include <rafter/io/unused_keys.hpp>
 #include <rafter/mesh/limits.hpp>
+#include <rafter/problem/factor_forecast.hpp>
+#include <rafter/problem/singularity.hpp>
 #include <rafter/solve/vector_ops.hpp>
+#include <rafter/space/function_space.hpp>
 
-#include "discretisation.hpp"
-#include "factor_forecast.hpp"
-#include "singularity.hpp"
-
-namespace rafter::app {
+namespace rafter::problem {
 namespace {
 
 /// Time of the factors of a small problem, and of the largest one that is solved directly unasked.
@@ -45,26 +43,29 @@ struct Factors {
 
 /// Direct solves that nobody asked for. A preconditioner that the user named serves no purpose then, nor do its keys,
 /// which warnings say.
-MethodChoice direct(const io::Problem& problem, std::string_view cause, const Factors& factors) {
-  if (problem.solver.preconditioner != "none") io::warn_of_keys_that_direct_solves_leave(problem, cause);
+MethodChoice direct(const Problem& problem, std::string_view cause, const Factors& factors) {
+  if (problem.warn_of_direct_solve) problem.warn_of_direct_solve(cause);
   return {"direct", fmt::format("chosen because {}, and factors of the matrix are affordable (forecast: {})", cause,
                                 factors.text())};
 }
 
 /// Throws InputError about a problem that names no method and that neither cg nor a direct solve can take.
-[[noreturn]] void refuse_default(const io::Problem& problem, std::string_view cause, const Factors& factors) {
-  throw base::InputError(fmt::format(
-      "{}: {}: {}, so that cg, the method of problems without solver.method, cannot take it; a direct solve takes its "
-      "place where the factors of the matrix are forecast to take at most {} s and half of the memory, and here they "
-      "take {}: set solver.method = \"gmres\", \"bicgstab\" or \"minres\" with a preconditioner{}, or \"direct\"",
-      problem.forms.main().location.text(), problem.forms.main_key(), cause, most_seconds, factors.text(),
-      problem.fields.size() > 1 ? " (\"block\" for several fields)" : ""));
+[[noreturn]] void refuse_default(const Problem& problem, std::string_view cause, const op::System& system,
+                                 const Factors& factors) {
+  throw base::InputError(
+      at(problem.places.form,
+         fmt::format("{}: {}, so that cg, the method of problems without solver.method, cannot take it; a direct solve "
+                     "takes its place where the factors of the matrix are forecast to take at most {} s and half of "
+                     "the memory, and here they take {}: set solver.method = \"gmres\", \"bicgstab\" or \"minres\" "
+                     "with a preconditioner{}, or \"direct\"",
+                     problem.form_name, cause, most_seconds, factors.text(),
+                     system.spaces.size() > 1 ? " (\"block\" for several fields)" : "")));
 }
 
-MethodChoice direct_or_refuse(const io::Problem& problem, std::string_view cause, const op::System& system,
+MethodChoice direct_or_refuse(const Problem& problem, std::string_view cause, const op::System& system,
                               bool is_symmetric) {
   const Factors factors(system, is_symmetric);
-  if (!factors.fit()) refuse_default(problem, cause, factors);
+  if (!factors.fit()) refuse_default(problem, cause, system, factors);
   return direct(problem, cause, factors);
 }
 
@@ -97,16 +98,15 @@ bool is_seen_unsymmetric(const form::LoweredForm& form) {
 }
 
 /// Returns why cg cannot take a form; "" where it shows nothing of the kind.
-std::string what_cg_cannot_take(const io::Problem& problem, const op::System& system,
-                                const form::LoweredForm& bilinear) {
+std::string what_cg_cannot_take(const op::System& system, const form::LoweredForm& bilinear) {
   const int field = field_without_diagonal(bilinear, system);
   if (field >= 0)
     return fmt::format("the form has no term with both functions of field '{}' (a saddle point problem)",
-                       problem.fields[static_cast<std::size_t>(field)].name);
+                       system.spaces[static_cast<std::size_t>(field)]->name);
   return is_seen_unsymmetric(bilinear) ? "the form is not symmetric" : "";
 }
 
-bool is_direct(const io::Problem& problem) { return solvers::find_method(problem.solver.method).is_direct; }
+bool is_direct(const Problem& problem) { return solvers::find_method(problem.solver.method).is_direct; }
 
 bool has_positive_diagonal(const op::Operator& A) {
   op::Vector diagonal = A.make_vector();
@@ -135,29 +135,24 @@ std::optional<Probe> probe_near(const op::Operator& A, const op::Vector& start,
 
 bool fits_direct_solve(const op::System& system) { return Factors(system, false).fit(); }
 
-void choose_before_kernels(io::Problem& problem, const op::System& system, const form::LoweredForm& bilinear,
-                           const op::OperatorOptions& kernels) {
-  const bool is_on_host = kernels.shared_device->shares_host_memory(),
-             has_floats = kernels.plan.find("float") != std::string::npos;
-  if (problem.has_solver_method || !is_on_host || has_floats) return;
-  const auto take = [&](MethodChoice choice) {
-    problem.solver.method = std::move(choice.method);
-    problem.method_reason = std::move(choice.reason);
-  };
-  const auto cause = what_cg_cannot_take(problem, system, bilinear);
-  if (!cause.empty()) return take(direct_or_refuse(problem, cause, system, form::is_symmetric(bilinear)));
+std::optional<MethodChoice> choose_before_kernels(const Problem& problem, const op::System& system,
+                                                  const form::LoweredForm& bilinear, const device::Device& device,
+                                                  std::string_view plan) {
+  const bool has_floats = plan.find("float") != std::string_view::npos;
+  if (problem.has_method || !device.shares_host_memory() || has_floats) return std::nullopt;
+  const auto cause = what_cg_cannot_take(system, bilinear);
+  if (!cause.empty()) return direct_or_refuse(problem, cause, system, form::is_symmetric(bilinear));
   constexpr std::int64_t never_small = 500'000; // unknowns whose factors take more than short_seconds in any dimension
-  const bool is_iterated = problem.has_preconditioner || problem.has_iteration_keys || uses_multigrid(problem);
-  if (is_iterated || system.num_unknowns() > never_small) return;
+  if (problem.has_preconditioner || problem.is_iterated || system.num_unknowns() > never_small) return std::nullopt;
   const Factors factors(system, true);
-  if (factors.fit() && factors.forecast->seconds() < short_seconds)
-    take({"direct",
-          fmt::format("chosen because the problem is small: the forecast of the factors is {}", factors.text())});
+  if (!factors.fit() || factors.forecast->seconds() >= short_seconds) return std::nullopt;
+  return MethodChoice{
+      "direct", fmt::format("chosen because the problem is small: the forecast of the factors is {}", factors.text())};
 }
 
-MethodChoice choose_method(const io::Problem& problem, const op::Operator& A, const Probe& probe) {
+MethodChoice choose_method(const Problem& problem, const op::Operator& A, const Probe& probe) {
   const auto& options = problem.solver;
-  if (problem.has_solver_method) return {options.method, {}};
+  if (problem.has_method) return {options.method, {}};
   const bool is_symmetric = asymmetry(A, probe, problem) == 0; // which refuses values that are too small
   if (is_direct(problem)) return {options.method, problem.method_reason};
   if (!is_symmetric) return direct_or_refuse(problem, "the operator is not symmetric", A.system(), false);
@@ -167,15 +162,15 @@ MethodChoice choose_method(const io::Problem& problem, const op::Operator& A, co
   return {options.method, {}};
 }
 
-MethodChoice choose_for_tangents(const io::Problem& problem, const op::Operator& A, const ProblemForms& forms,
-                                 const op::Vector& start, const std::function<void(const op::Vector&)>& linearise) {
+MethodChoice choose_for_tangents(const Problem& problem, const op::Operator& A, const op::Vector& start,
+                                 const std::function<void(const op::Vector&)>& linearise) {
   const Probe probe = make_probe(A, 1);
-  require_finite(A, probe, problem, forms);
+  require_finite(A, probe, problem);
   auto choice = choose_method(problem, A, probe);
   require_symmetric(A, probe, problem, choice.method);
   if (const auto near = probe_near(A, start, linearise)) {
     require_regular(A, *near, problem, {});
-    const bool is_open = !problem.has_solver_method && choice.reason.empty();
+    const bool is_open = !problem.has_method && choice.reason.empty();
     if (is_open && asymmetry(A, *near, problem) > 0) choice = choose_method(problem, A, *near);
     require_symmetric(A, *near, problem, choice.method);
   }
@@ -183,11 +178,11 @@ MethodChoice choose_for_tangents(const io::Problem& problem, const op::Operator&
   return choice;
 }
 
-std::optional<MethodChoice> choose_after(const io::Problem& problem, const op::Operator& A,
-                                         const solvers::Result& result, const solvers::Preconditioner& M) {
+std::optional<MethodChoice> choose_after(const Problem& problem, const op::Operator& A, const solvers::Result& result,
+                                         const solvers::Preconditioner& M) {
   using enum solvers::Failure;
   const bool has_ended = result.status == solvers::Status::converged || result.failure == stopped;
-  if (problem.has_solver_method || is_direct(problem) || has_ended) return std::nullopt;
+  if (problem.has_method || is_direct(problem) || has_ended) return std::nullopt;
   std::string sign;
   if (result.failure == indefinite_operator)
     sign = fmt::format("cg met p.Ap <= 0 in iteration {}", result.iterations + 1);
@@ -203,12 +198,12 @@ std::optional<MethodChoice> choose_after(const io::Problem& problem, const op::O
   return direct(problem, fmt::format("the operator is not positive definite ({})", sign), factors);
 }
 
-std::optional<MethodChoice> choose_without_preconditioner(const io::Problem& problem, const op::Operator& A,
+std::optional<MethodChoice> choose_without_preconditioner(const Problem& problem, const op::Operator& A,
                                                           const base::SolverError& error) {
-  if (problem.has_solver_method || is_direct(problem)) return std::nullopt;
+  if (problem.has_method || is_direct(problem)) return std::nullopt;
   const Factors factors(A.system(), true);
   if (!factors.fit()) return std::nullopt;
   return direct(problem, fmt::format("the preconditioner cannot be made ({})", error.what()), factors);
 }
 
-} // namespace rafter::app
+} // namespace rafter::problem

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "conditioning.hpp"
+#include <rafter/problem/conditioning.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@
 #include <rafter/solve/vector_ops.hpp>
 #include <rafter/space/function_space.hpp>
 
-namespace rafter::app {
+namespace rafter::problem {
 namespace {
 
 using op::Unknowns;
@@ -111,20 +111,13 @@ std::string with_causes(std::string message, const op::Operator& A) {
   return causes.empty() ? message : message + "; " + causes;
 }
 
-void report_outcome(const solvers::Result& result, const op::Operator& A, report::SolveReport& report) {
+void explain(solvers::Result& result, const op::Operator& A) {
   using enum solvers::Failure;
   const bool is_plain = result.failure == non_finite || result.failure == indefinite_operator ||
                         result.failure == indefinite_preconditioner || result.failure == stopped;
-  const bool has_failed = result.status != solvers::Status::converged && !is_plain;
-  report.iterations = result.iterations;
-  report.residual = result.relative_residual;
-  report.history = result.history;
-  report.message = has_failed ? with_causes(result.message, A) : result.message;
-  if (result.warning.empty()) return;
-  report.relative_error = result.relative_error.value_or(0);
-  const auto causes = result.relative_error ? causes_of_conditioning(A) : "";
-  for (const auto& text : {result.warning, causes})
-    if (!text.empty()) report.warning += (report.warning.empty() ? "" : "; ") + text;
+  if (result.status != solvers::Status::converged && !is_plain) result.message = with_causes(result.message, A);
+  if (result.warning.empty() || !result.relative_error) return;
+  if (const auto causes = causes_of_conditioning(A); !causes.empty()) result.warning += "; " + causes;
 }
 
 std::vector<std::int64_t> field_offsets(const op::System& system) {
@@ -134,4 +127,4 @@ std::vector<std::int64_t> field_offsets(const op::System& system) {
   return result;
 }
 
-} // namespace rafter::app
+} // namespace rafter::problem

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "singularity.hpp"
+#include <rafter/problem/singularity.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -14,8 +14,9 @@
 #include <rafter/operator/generate/unknowns.hpp>
 #include <rafter/solve/null_space.hpp>
 #include <rafter/solve/rigid_modes.hpp>
+#include <rafter/space/function_space.hpp>
 
-namespace rafter::app {
+namespace rafter::problem {
 namespace {
 
 using op::Unknowns;
@@ -28,13 +29,13 @@ using solvers::PerPiece;
 class Subject {
 public:
   const op::Operator& A;
-  const io::Problem& problem;
+  const Problem& problem;
   const solvers::NullSpace& null_space; ///< null space that [[constraint]] fixes
   op::Reach reach;
   mesh::Pieces pieces;
   std::vector<std::uint8_t> is_free; ///< shape (entry)
 
-  Subject(const op::Operator& op, const io::Problem& from, const solvers::NullSpace& fixed)
+  Subject(const op::Operator& op, const Problem& from, const solvers::NullSpace& fixed)
       : A(op), problem(from), null_space(fixed), reach(op::reach_of(op.form(), op.system())),
         pieces(mesh::connected_pieces(mesh(), reach.any)), is_free(static_cast<std::size_t>(op.size()), 1) {
     for (const auto entry : A.constraints().entries) is_free[static_cast<std::size_t>(entry)] = 0;
@@ -54,7 +55,7 @@ private:
 /// Returns a text like "field 'u', component 1, at (0.5, 0, 1)".
 std::string describe(const Subject& subject, std::size_t entry) {
   const auto& unknowns = subject.unknowns();
-  const auto& field = subject.problem.fields[unknowns.field_of(entry)];
+  const auto& field = *subject.A.system().spaces[unknowns.field_of(entry)];
   const auto component = field.components == 0 ? "" : fmt::format(", component {}", unknowns.component[entry]);
   return fmt::format("field '{}'{}, at {}", field.name, component, mesh::describe_point(unknowns.point(entry)));
 }
@@ -91,7 +92,7 @@ std::vector<double> noise_of(const Subject& subject, std::span<const double> ima
   std::vector<double> noise(image.size(), 0.0);
   std::vector<std::uint8_t> is_covered(image.size(), 0);
   const auto all_cells = mesh::make_cell_mask(subject.mesh(), true);
-  for (std::size_t f = 0; f < subject.problem.fields.size(); ++f) {
+  for (std::size_t f = 0; f < subject.A.system().spaces.size(); ++f) {
     const auto& covered = subject.reach.by_cells[f];
     op::for_cells(subject.A.system(), f, all_cells,
                   [&](std::size_t g, std::size_t cell, std::span<const std::int32_t> entries) {
@@ -134,13 +135,15 @@ void require_rows(const Subject& subject, const Probe& probe) {
     }
   if (count == 0) return;
   const std::size_t field = subject.unknowns().field_of(first);
-  throw base::InputError(fmt::format(
-      "{}: {}: the problem is singular: {} of {} unknowns have an empty row, the first in {}{}; every unknown "
-      "that [[dirichlet]] does not fix needs a term with its test function '{}' (with coefficients that are not zero, "
-      "and enough quadrature points)",
-      subject.problem.forms.main().location.text(), subject.problem.forms.main_key(), count, values.size(),
-      describe(subject, first), describe_left_out(subject.mesh(), subject.reach.by_cells[field]),
-      subject.problem.test_name(field)));
+  throw base::InputError(at(
+      subject.problem.places.form,
+      fmt::format("{}: the problem is singular: {} of {} unknowns have an empty row, the first in {}{}; every unknown "
+                  "that [[dirichlet]] does not fix needs a term with its test function '{}' (with coefficients that "
+                  "are not zero, "
+                  "and enough quadrature points)",
+                  subject.problem.form_name, count, values.size(), describe(subject, first),
+                  describe_left_out(subject.mesh(), subject.reach.by_cells[field]),
+                  test_name(subject.A.system(), field))));
 }
 
 // --- null vectors
@@ -288,7 +291,7 @@ bool conditions_hold_all(const Subject& subject, const std::vector<Mode>& modes,
 /// Returns the key that fixes these modes: "mean = 0.0", or "rigid_modes = true" if rotations are among them.
 std::string constraint_advice(const Subject& subject, const std::vector<Mode>& modes) {
   const bool rotates = std::ranges::any_of(modes, [](const Mode& mode) { return mode.other >= 0; });
-  const auto& field = subject.problem.fields[modes.front().field];
+  const auto& field = *subject.A.system().spaces[modes.front().field];
   if (rotates) return fmt::format("field = \"{}\", rigid_modes = true", field.name);
   std::vector<std::string> zeros(static_cast<std::size_t>(field.num_components()), "0.0");
   const auto value = field.components == 0 ? zeros[0] : "[" + base::join(zeros, ", ") + "]";
@@ -304,7 +307,7 @@ void require_no_null_vectors(const Subject& subject) {
   if (conditions_hold_all(subject, modes, 1)) return;
   const auto entries = sort_by_piece(subject);
   std::vector<PerPiece> magnitude;
-  for (std::size_t f = 0; f < subject.problem.fields.size(); ++f)
+  for (std::size_t f = 0; f < subject.A.system().spaces.size(); ++f)
     magnitude.push_back(solvers::magnitudes(subject.A, subject.unknowns(), subject.pieces.count, f, subject.is_free));
   std::vector<Image> images;
   for (const auto& mode : modes) images.push_back(image_of(subject, mode, magnitude[mode.field], entries));
@@ -333,29 +336,30 @@ void require_no_null_vectors(const Subject& subject) {
   if (count == 0) return;
   names.erase(std::unique(names.begin(), names.end()), names.end());
   const auto more = count == 1 ? "" : fmt::format(" (and on {} more pieces)", count - 1);
-  const auto form = subject.problem.forms.main_key();
+  const auto& form = subject.problem.form_name;
   // Constraints exist for linear problems only, and derivatives of residuals may vanish at one state alone.
   const auto constraint =
-      subject.problem.forms.F
+      subject.problem.is_residual
           ? std::string(" start from another state (fields.NAME.initial) if it sees them there,")
           : fmt::format(" fix the null space with [[constraint]] ({}),", constraint_advice(subject, unfixed));
-  throw base::InputError(fmt::format(
-      "{}: the problem is singular: {} does not see {}{}, and no condition fixes {}{}{}; "
-      "fix values with [[dirichlet]],{} or add a term without derivatives to {}",
-      subject.problem.source, form, base::join(names, ", "), subject.problem.forms.F ? " at the starting state" : "",
-      names.size() == 1 ? "them" : "any of them", describe_piece(subject, first), more, constraint, form));
+  throw base::InputError(at(
+      subject.problem.places.source,
+      fmt::format("the problem is singular: {} does not see {}{}, and no condition fixes {}{}{}; "
+                  "fix values with [[dirichlet]],{} or add a term without derivatives to {}",
+                  form, base::join(names, ", "), subject.problem.is_residual ? " at the starting state" : "",
+                  names.size() == 1 ? "them" : "any of them", describe_piece(subject, first), more, constraint, form)));
 }
 
 } // namespace
 
-void require_regular(const op::Operator& A, const Probe& probe, const io::Problem& problem,
+void require_regular(const op::Operator& A, const Probe& probe, const Problem& problem,
                      const solvers::NullSpace& fixed) {
   const Subject subject(A, problem, fixed);
   require_rows(subject, probe);
   require_no_null_vectors(subject);
 }
 
-void require_diagonal(const op::Operator& A, const io::Problem& problem) {
+void require_diagonal(const op::Operator& A, const Problem& problem) {
   if (!solvers::find_preconditioner(problem.solver.preconditioner).needs_diagonal) return;
   Vector diagonal = A.make_vector();
   A.diagonal(diagonal);
@@ -365,13 +369,15 @@ void require_diagonal(const op::Operator& A, const io::Problem& problem) {
   if (found == values.end()) return;
   const solvers::NullSpace none;
   const Subject subject(A, problem, none);
-  throw base::InputError(fmt::format(
-      "{}: preconditioner {} divides by the diagonal of the operator, whose entry is {} for {}: use preconditioner = "
-      "\"none\"{}, or method = \"direct\" for few unknowns, if the form couples this field to others only (a saddle "
-      "point problem); otherwise a coefficient is not finite, or quadrature has fewer points than the degree needs",
-      problem.forms.main().location.text(), problem.solver.preconditioner, *found,
-      describe(subject, static_cast<std::size_t>(found - values.begin())),
-      problem.fields.size() > 1 && !problem.forms.F && !problem.time ? " or \"block\"" : ""));
+  throw base::InputError(at(
+      problem.places.form,
+      fmt::format(
+          "preconditioner {} divides by the diagonal of the operator, whose entry is {} for {}: use preconditioner = "
+          "\"none\"{}, or method = \"direct\" for few unknowns, if the form couples this field to others only (a "
+          "saddle "
+          "point problem); otherwise a coefficient is not finite, or quadrature has fewer points than the degree needs",
+          problem.solver.preconditioner, *found, describe(subject, static_cast<std::size_t>(found - values.begin())),
+          A.system().spaces.size() > 1 && !problem.is_residual && !problem.is_in_time ? " or \"block\"" : "")));
 }
 
-} // namespace rafter::app
+} // namespace rafter::problem

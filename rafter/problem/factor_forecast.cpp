@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "factor_forecast.hpp"
+#include <rafter/problem/factor_forecast.hpp>
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 #include <rafter/mesh/describe.hpp>
 #include <rafter/operator/generate/unknowns.hpp>
 
-namespace rafter::app {
+namespace rafter::problem {
 namespace {
 
 using Entries = std::vector<std::int32_t>;
@@ -123,4 +123,4 @@ FactorForecast forecast_factors(const op::System& system, bool is_symmetric) {
   return {.entries = halves * dissection.num_entries(), .flops = halves * dissection.num_operations()};
 }
 
-} // namespace rafter::app
+} // namespace rafter::problem

@@ -3,7 +3,7 @@
 #include <rafter/operator/generate/system.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
 
-namespace rafter::app {
+namespace rafter::problem {
 
 /// What the factors of the matrix of a system are expected to take, before there is a matrix.
 struct FactorForecast {
@@ -21,4 +21,4 @@ struct FactorForecast {
 /// else L U. Takes about as long as a few sorts of the unknowns of all cells.
 FactorForecast forecast_factors(const op::System& system, bool is_symmetric);
 
-} // namespace rafter::app
+} // namespace rafter::problem

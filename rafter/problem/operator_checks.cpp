@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "operator_checks.hpp"
+#include <rafter/problem/operator_checks.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@
 #include <rafter/operator/precision.hpp>
 #include <rafter/solve/vector_ops.hpp>
 
-namespace rafter::app {
+namespace rafter::problem {
 namespace {
 
 /// Returns points of a cell where a quadrature rule would evaluate a coefficient, shape (point, gdim).
@@ -33,7 +33,16 @@ std::vector<double> sample_points(const mesh::Mesh& mesh, const mesh::CellGroup&
   return points;
 }
 
-/// Returns a sentence about the first point of the mesh at which an expression is not finite, or "" if there is none.
+} // namespace
+
+op::Vector random_vector(const op::Operator& A, unsigned seed) {
+  op::Vector result = A.make_vector();
+  solvers::VectorOps(A.device()).fill_random(seed, result);
+  const auto entries = result.host_write();
+  for (const auto constrained : A.constraints().entries) entries[static_cast<std::size_t>(constrained)] = 0;
+  return result;
+}
+
 std::string non_finite_point(const form::Expr& value, const mesh::Mesh& mesh, int num_points) {
   const form::PointEvaluator evaluator(value);
   std::vector<double> values(static_cast<std::size_t>(evaluator.num_components()));
@@ -55,43 +64,25 @@ std::string non_finite_point(const form::Expr& value, const mesh::Mesh& mesh, in
   return {};
 }
 
-} // namespace
-
-op::Vector random_vector(const op::Operator& A, unsigned seed) {
-  op::Vector result = A.make_vector();
-  solvers::VectorOps(A.device()).fill_random(seed, result);
-  const auto entries = result.host_write();
-  for (const auto constrained : A.constraints().entries) entries[static_cast<std::size_t>(constrained)] = 0;
-  return result;
-}
-
-std::string describe_non_finite(const io::Problem& problem, const ProblemForms& forms, const mesh::Mesh& mesh) {
-  for (const auto& [coefficient, value] : forms.point_coefficients()) {
-    const auto found = non_finite_point(value, mesh, problem.max_degree() + 2);
-    if (!found.empty())
-      return fmt::format("{}: coefficients.{} {}", coefficient->value.location.text(), coefficient->name, found);
-  }
-  return {};
-}
-
 Probe make_probe(const op::Operator& A, unsigned seed) {
   Probe result{random_vector(A, seed), A.make_vector()};
   A.apply(result.vector, result.image);
   return result;
 }
 
-void require_finite(const op::Operator& A, const Probe& probe, const io::Problem& problem, const ProblemForms& forms) {
+void require_finite(const op::Operator& A, const Probe& probe, const Problem& problem) {
   const solvers::VectorOps ops(A.device());
   if (ops.first_non_finite(probe.image) < 0) return;
-  const auto found = describe_non_finite(problem, forms, *A.system().mesh);
-  throw base::InputError(
-      found.empty() ? fmt::format("{}: {}: the operator has values that are not finite: check its expressions for "
-                                  "divisions by zero, roots and logarithms",
-                                  problem.forms.main().location.text(), problem.forms.main_key())
-                    : found);
+  const auto found = problem.what_is_not_finite();
+  throw base::InputError(found.empty()
+                             ? at(problem.places.form, problem.form_name +
+                                                           ": the operator has values that are not finite: check its "
+                                                           "expressions for divisions by zero, roots and "
+                                                           "logarithms")
+                             : found);
 }
 
-double asymmetry(const op::Operator& A, const Probe& probe, const io::Problem& problem) {
+double asymmetry(const op::Operator& A, const Probe& probe, const Problem& problem) {
   if (A.num_free() == 0) return 0;
   const solvers::VectorOps ops(A.device());
   const Probe other = make_probe(A, 2);
@@ -102,23 +93,23 @@ double asymmetry(const op::Operator& A, const Probe& probe, const io::Problem& p
       (ops.norm(Au) * ops.norm(v) + ops.norm(u) * ops.norm(Av)) / std::sqrt(static_cast<double>(A.num_unknowns()));
   if (size == 0) return 0; // the operator is zero, as derivatives are that vanish at a state
   if (!(size > std::numeric_limits<double>::min()))
-    throw base::InputError(fmt::format("{}: {}: the operator's values are below the smallest normal double, 2.2e-308: "
-                                       "multiply all forms by the same large number",
-                                       problem.forms.main().location.text(), problem.forms.main_key()));
+    throw base::InputError(at(problem.places.form, problem.form_name +
+                                                       ": the operator's values are below the smallest normal double, "
+                                                       "2.2e-308: multiply all forms by the same large number"));
   // Operators in single and in double precision have different bounds.
   const double accepted = A.precision_error() > 0 ? op::max_precision_error : 1e-10;
   return difference <= accepted * size ? 0 : difference / size;
 }
 
-void require_symmetric(const op::Operator& A, const Probe& probe, const io::Problem& problem,
-                       const std::string& method) {
+void require_symmetric(const op::Operator& A, const Probe& probe, const Problem& problem, const std::string& method) {
   if (method != "cg" && method != "minres") return;
   const double found = asymmetry(A, probe, problem);
   if (found == 0) return;
-  throw base::InputError(fmt::format(
-      "{}: the operator is not symmetric (<A u, v> and <u, A v> of random vectors differ by {:.1e} of their size), "
-      "which solver.method = \"{}\" needs: use method = \"gmres\", or \"direct\" for few unknowns",
-      problem.forms.main().location.text(), found, method));
+  throw base::InputError(at(
+      problem.places.form,
+      fmt::format("the operator is not symmetric (<A u, v> and <u, A v> of random vectors differ by {:.1e} of their "
+                  "size), which solver.method = \"{}\" needs: use method = \"gmres\", or \"direct\" for few unknowns",
+                  found, method)));
 }
 
-} // namespace rafter::app
+} // namespace rafter::problem

@@ -6,13 +6,11 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/form/lowered.hpp>
-#include <rafter/io/problem.hpp>
 #include <rafter/operator/operator.hpp>
-
-#include "operator_checks.hpp"
+#include <rafter/problem/operator_checks.hpp>
 
 /// A problem that names no method gets one that can solve it.
-namespace rafter::app {
+namespace rafter::problem {
 
 /// A method has a reason if it is not the one that the problem asks for or the default.
 struct MethodChoice {
@@ -20,37 +18,38 @@ struct MethodChoice {
 };
 
 /// Chooses before there are kernels. A problem gets the method direct, with the reason, where it names neither a method
-/// nor a preconditioner nor keys of iterations and the factors are forecast to take less than a second, and where it
-/// names no method, its form shows that cg cannot take it, and the factors fit (fits_direct_solve). Others stay as they
-/// are, as do all on devices with memory of their own and with plans in floats. Throws InputError for a form that cg
-/// cannot take and whose factors do not fit.
-void choose_before_kernels(io::Problem& problem, const op::System& system, const form::LoweredForm& bilinear,
-                           const op::OperatorOptions& kernels);
+/// nor a preconditioner nor anything of iterations and the factors are forecast to take less than a second, and where
+/// it names no method, its form shows that cg cannot take it, and the factors fit (fits_direct_solve). Nothing is
+/// chosen for others, nor on devices with memory of their own and for plans in floats. Throws InputError for a form
+/// that cg cannot take and whose factors do not fit.
+std::optional<MethodChoice> choose_before_kernels(const Problem& problem, const op::System& system,
+                                                  const form::LoweredForm& bilinear, const device::Device& device,
+                                                  std::string_view plan);
 
 /// Returns the method of the problem if it names one. Otherwise the choice is direct for an operator which is not
 /// symmetric, or which has a diagonal entry that is not positive, if the factors fit; the diagonal counts only if the
 /// preconditioner needs it. It is cg in all other cases. Throws InputError where the factors do not fit.
-MethodChoice choose_method(const io::Problem& problem, const op::Operator& A, const Probe& probe);
+MethodChoice choose_method(const Problem& problem, const op::Operator& A, const Probe& probe);
 
 /// Does the same for a nonlinear problem, whose tangent at `start` is A; `linearise` moves A to another state. The
 /// tangent at a constant state may be symmetric or singular though others are not, so that the one at a random state
 /// near it is examined, too. A is at `start` again in the end. Throws InputError as require_finite() and
 /// require_symmetric() do, and as require_regular() does for the tangent near `start`.
-MethodChoice choose_for_tangents(const io::Problem& problem, const op::Operator& A, const ProblemForms& forms,
-                                 const op::Vector& start, const std::function<void(const op::Vector&)>& linearise);
+MethodChoice choose_for_tangents(const Problem& problem, const op::Operator& A, const op::Vector& start,
+                                 const std::function<void(const op::Vector&)>& linearise);
 
 /// Returns the method to try after cg, which was chosen here, has failed with the preconditioner M: direct if the
 /// operator turned out not to be positive definite and the factors fit, else nothing.
-std::optional<MethodChoice> choose_after(const io::Problem& problem, const op::Operator& A,
-                                         const solvers::Result& result, const solvers::Preconditioner& M);
+std::optional<MethodChoice> choose_after(const Problem& problem, const op::Operator& A, const solvers::Result& result,
+                                         const solvers::Preconditioner& M);
 
 /// Returns the method to try where the preconditioner cannot be made, for the reason that its error tells: direct if no
 /// method is named and the factors fit, else nothing.
-std::optional<MethodChoice> choose_without_preconditioner(const io::Problem& problem, const op::Operator& A,
+std::optional<MethodChoice> choose_without_preconditioner(const Problem& problem, const op::Operator& A,
                                                           const base::SolverError& error);
 
 /// Says whether direct solves that nobody asked for are taken: where the factors are forecast to take at most a minute
 /// and half of the memory of this machine.
 bool fits_direct_solve(const op::System& system);
 
-} // namespace rafter::app
+} // namespace rafter::problem

@@ -2,13 +2,11 @@
 #pragma once
 #include <string>
 
-#include <rafter/io/problem.hpp>
 #include <rafter/operator/operator.hpp>
-
-#include "problem_forms.hpp"
+#include <rafter/problem/problem.hpp>
 
 /// These checks find errors of a problem's operator before it is solved. All throw InputError that says what to change.
-namespace rafter::app {
+namespace rafter::problem {
 
 /// Returns random entries in [-1, 1], which are zero where conditions fix the unknowns.
 op::Vector random_vector(const op::Operator& A, unsigned seed);
@@ -19,18 +17,19 @@ struct Probe {
 };
 Probe make_probe(const op::Operator& A, unsigned seed);
 
-/// Throws InputError if the image is not finite; the message names the coefficient and the point where it is not.
-void require_finite(const op::Operator& A, const Probe& probe, const io::Problem& problem, const ProblemForms& forms);
+/// Throws InputError if the image is not finite; the message names the coefficient and the point where
+/// it is not, if they are found.
+void require_finite(const op::Operator& A, const Probe& probe, const Problem& problem);
 
 /// Returns |<A u, v> - <u, A v>| for the probe u and another random vector v, relative to their size, and 0 if it is in
 /// the range of rounding errors. Throws InputError for an operator whose values are too small to tell.
-double asymmetry(const op::Operator& A, const Probe& probe, const io::Problem& problem);
+double asymmetry(const op::Operator& A, const Probe& probe, const Problem& problem);
 
 /// Throws InputError unless the operator is symmetric, as the methods cg and minres need it.
-void require_symmetric(const op::Operator& A, const Probe& probe, const io::Problem& problem,
-                       const std::string& method);
+void require_symmetric(const op::Operator& A, const Probe& probe, const Problem& problem, const std::string& method);
 
-/// Returns a message that tells which coefficient is not finite and where, or "" if there is none.
-std::string describe_non_finite(const io::Problem& problem, const ProblemForms& forms, const mesh::Mesh& mesh);
+/// Returns a sentence about the first point of the mesh at which a function of x is not finite, such as "is nan at x =
+/// (0, 1)", or "" if there is none; it is evaluated at so many points of a cell along each axis.
+std::string non_finite_point(const form::Expr& value, const mesh::Mesh& mesh, int num_points);
 
-} // namespace rafter::app
+} // namespace rafter::problem

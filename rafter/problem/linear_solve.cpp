@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/problem/linear_solve.hpp>
+
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/problem/conditioning.hpp>
+#include <rafter/problem/operator_checks.hpp>
+#include <rafter/problem/preconditioning.hpp>
+#include <rafter/problem/singularity.hpp>
+#include <rafter/solve/field_balance.hpp>
+#include <rafter/solve/force_norm.hpp>
+#include <rafter/solve/vector_ops.hpp>
+#include <rafter/space/function_space.hpp>
+
+namespace rafter::problem {
+namespace {
+
+/// Throws InputError unless the values of the linear form and their norm are finite.
+void require_finite_load(const Problem& problem, const op::Vector& b) {
+  if (std::isfinite(solvers::VectorOps(b.device()).norm(b))) return;
+  const auto found = problem.what_is_not_finite();
+  throw base::InputError(
+      !found.empty() ? found
+                     : at(problem.places.load, at(problem.load_name, "the right-hand side is not finite, or its norm "
+                                                                     "exceeds the largest double, 1.8e308: check its "
+                                                                     "expressions")));
+}
+
+std::vector<std::string> names_of(const op::System& system) {
+  std::vector<std::string> result;
+  for (const auto& space : system.spaces) result.push_back(space->name);
+  return result;
+}
+
+} // namespace
+
+LinearSolve::LinearSolve(const Problem& problem, const op::Operator& A, const LinearParts& parts)
+    : problem_(problem), A_(A) {
+  auto choice = [&] { // the vectors of the probe go before others are made
+    const Probe probe = make_probe(A, 1);
+    require_finite(A, probe, problem);
+    if (parts.null_space) null_space_ = parts.null_space();
+    require_regular(A, probe, problem, *null_space_.null_space());
+    auto result = choose_method(problem, A, probe);
+    require_symmetric(A, probe, problem, result.method);
+    return result;
+  }();
+  make_right_hand_side(parts);
+  if (parts.start) parts.start(x_);
+  options_ = problem.solver;
+  options_.control.field_offsets = field_offsets(A.system());
+  options_.null_space = null_space_.null_space();
+  if (parts.preconditioner) parts.preconditioner(options_);
+  try {
+    take(std::move(choice));
+  } catch (const base::SolverError& error) {
+    if (!solvers::find_method(choice_.method).is_direct) require_diagonal(A, problem);
+    auto other = choose_without_preconditioner(problem, A, error);
+    if (options_.method == "direct") throw base::SolverError(with_causes(error.what(), A));
+    if (!other) refuse_preconditioner(problem, error);
+    take(std::move(*other));
+  }
+}
+
+void LinearSolve::make_right_hand_side(const LinearParts& parts) {
+  const solvers::VectorOps ops(A_.device());
+  b_ = A_.make_vector();
+  x_ = A_.make_vector();
+  ops.fill(0, x_);
+  if (parts.load)
+    parts.load(b_);
+  else
+    ops.fill(0, b_);
+  require_finite_load(problem_, b_);
+  op::Vector load = A_.make_vector();
+  ops.copy(b_, load);
+  A_.apply_boundary_values(b_, x_);
+  removed_ = null_space_.balance(b_, load);
+  reference_ = solvers::force_norm(A_, load);
+}
+
+void LinearSolve::take(MethodChoice choice) {
+  choice_ = std::move(choice);
+  options_.method = choice_.method;
+  preconditioner_ = make_preconditioner(problem_, A_, options_);
+}
+
+solvers::Result LinearSolve::run_method(solvers::SolverOptions options) {
+  options.control.monitor = [this](int iteration, double residual) {
+    return !(problem_.is_stopped && problem_.is_stopped()) &&
+           (!problem_.iteration || problem_.iteration(iteration, residual));
+  };
+  options.control.reference = reference_;
+  options.fields = std::make_shared<const solvers::FieldBalance>(A_, names_of(A_.system()));
+  solvers::Result result;
+  at_preconditioner(problem_.places, [&] { result = solvers::solve(A_, b_, x_, *preconditioner_, options); });
+  return result;
+}
+
+solvers::Result LinearSolve::run() {
+  const solvers::VectorOps ops(A_.device());
+  op::Vector start = A_.make_vector();
+  ops.copy(x_, start);
+  const auto first = trial_options(problem_, options_);
+  auto result = run_method(first);
+  if (has_chosen_multigrid(problem_, first) && needs_jacobi(result, options_)) {
+    take_jacobi(problem_, options_, "multigrid does not serve here");
+    take(std::move(choice_));
+    ops.copy(start, x_);
+    result = run_method(options_);
+  }
+  if (auto other = choose_after(problem_, A_, result, *preconditioner_)) {
+    problem_.tell(fmt::format("solve: {} does not serve, {} follows", choice_.method, other->method));
+    take(std::move(*other));
+    x_ = std::move(start);
+    result = run_method(options_);
+  }
+  null_space_.constrain(x_);
+  explain(result, A_);
+  return result;
+}
+
+} // namespace rafter::problem
