@@ -14,11 +14,9 @@
 #include <rafter/mesh/tag_uses.hpp>
 #include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/operator/generate/kernel_info.hpp>
-#include <rafter/problem/conditioning.hpp>
+#include <rafter/problem/first_state.hpp>
 #include <rafter/problem/linear_solve.hpp>
-#include <rafter/problem/operator_checks.hpp>
 #include <rafter/problem/preconditioning.hpp>
-#include <rafter/problem/singularity.hpp>
 #include <rafter/solve/trust.hpp>
 #include <rafter/solve/vector_ops.hpp>
 #include <rafter/tune/device_probe.hpp>
@@ -396,36 +394,11 @@ solvers::NewtonResult run_newton(const PreparedProblem& prepared, const std::str
   return result;
 }
 
-/// Throws InputError unless the residual and its derivative have finite values at the starting state.
-void require_finite_start(const PreparedProblem& prepared, const op::Vector& start) {
-  auto& equations = *prepared.residual_problem();
-  const auto& problem = prepared.problem();
-  op::Vector r = prepared.operator_a().make_vector();
-  const auto require = [&](std::string_view what) {
-    if (solvers::VectorOps(r.device()).first_non_finite(r) < 0) return;
-    const auto coefficient = describe_non_finite(problem, prepared.forms(), *prepared.system().mesh);
-    if (!coefficient.empty()) throw base::InputError(coefficient);
-    throw base::InputError(fmt::format("{}: forms.F: {} the starting state is not finite: {}; fields.NAME.initial = "
-                                       "\"expression\" gives another state to start from",
-                                       problem.forms.F->location.text(), what,
-                                       equations.describe_non_finite(r, start)));
-  };
-  equations.residual(start, r);
-  require("the residual of");
-  op::Vector ones = prepared.operator_a().make_vector();
-  solvers::VectorOps(ones.device()).fill(1, ones);
-  equations.linearise(start);
-  equations.apply_tangent_free(ones, r);
-  require("the derivative of the residual at");
-}
-
 Solved solve_residual(const PreparedProblem& prepared, const RunEvents& events, Phases& phases) {
   phases.start("setup");
   op::Vector u = prepared.starting_state();
-  require_finite_start(prepared, u);
   const auto choice =
-      problem::choose_for_tangents(prepared.stated(), prepared.operator_a(), u,
-                                   [&](const op::Vector& state) { prepared.residual_problem()->linearise(state); });
+      problem::choose_for_residual(prepared.stated(), *prepared.residual_problem(), prepared.operator_a(), u);
   prepared.postprocess().require_finite_solutions(u);
   phases.start("solve");
   const auto preconditioner = std::make_shared<solvers::KeptPreconditioner>();

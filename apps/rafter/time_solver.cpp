@@ -7,10 +7,8 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/io/saved_state.hpp>
-#include <rafter/problem/method_choice.hpp>
-#include <rafter/problem/operator_checks.hpp>
+#include <rafter/problem/first_state.hpp>
 #include <rafter/problem/preconditioning.hpp>
-#include <rafter/problem/singularity.hpp>
 #include <rafter/solve/vector_ops.hpp>
 
 #include "interrupt.hpp"
@@ -81,46 +79,16 @@ private:
   /// Checks the operator of the first step, and chooses a method that can solve it.
   void set_up() {
     const auto& A = prepared_.operator_a();
-    const auto stated = prepared_.stated();
-    const auto first = grid_->step(first_ + 1);
-    prepared_.set_time(first.end);
-    stepper_.bind(first, state_);
-    if (stepper_.is_linear()) {
-      const auto probe = problem::make_probe(A, 1);
-      problem::require_finite(A, probe, stated);
-      require_finite_loads(first);
-      auto null_space = make_null_space(problem_, A, prepared_.constraints());
-      problem::require_regular(A, probe, stated, *null_space.null_space());
-      stepper_.use_null_space(std::move(null_space));
-      choice_ = problem::choose_method(stated, A, probe);
-      problem::require_symmetric(A, probe, stated, choice_.method);
-      if (!solvers::find_method(choice_.method).is_direct) problem::require_diagonal(A, stated);
-    } else {
-      require_finite_loads(first);
-      choice_ = problem::choose_for_tangents(stated, A, state_,
-                                             [&](const op::Vector& state) { stepper_.bind(first, state); });
-    }
+    choice_ = problem::choose_for_steps(
+        prepared_.stated(), stepper_, A, grid_->step(first_ + 1), state_,
+        [&] { return make_null_space(problem_, A, prepared_.constraints()); },
+        [&](double time) { prepared_.set_time(time); });
     if (!method_.empty()) choice_ = {method_, "as in the run before"};
     stepper_.use_method(choice_.method);
     stepper_.use_hierarchy(prepared_.make_hierarchy());
     prepared_.postprocess().require_finite_solutions(state_);
     prepared_.tell(fmt::format("setup: {} steps of the theta scheme, theta = {}", grid_->num_steps() - first_,
                                problem_.time->theta));
-  }
-
-  void require_finite_loads(const solvers::TimeStep& first) {
-    const auto found = stepper_.describe_non_finite(first, state_);
-    if (found.empty()) return;
-    std::string coefficient;
-    for (const double time : {first.begin, first.end}) {
-      prepared_.set_time(time);
-      if (coefficient.empty()) coefficient = describe_non_finite(problem_, prepared_.forms(), *prepared_.system().mesh);
-    }
-    throw base::InputError(
-        !coefficient.empty() ? coefficient
-                             : fmt::format("{}: {}: the first step has no finite value: {}; check the expressions and "
-                                           "the state at the first time, fields.NAME.initial",
-                                           problem_.forms.main().location.text(), problem_.forms.main_key(), found));
   }
 
   /// Makes the state at the first time consistent, unless it comes from an earlier run, and begins the output.

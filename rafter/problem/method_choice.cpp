@@ -150,6 +150,13 @@ std::optional<MethodChoice> choose_before_kernels(const Problem& problem, const 
       "direct", fmt::format("chosen because the problem is small: the forecast of the factors is {}", factors.text())};
 }
 
+void choose_small(Problem& problem, const op::Operator& A) {
+  auto choice = choose_before_kernels(problem, A.system(), A.form(), *A.device(), A.is_single() ? "float" : "");
+  if (!choice) return;
+  problem.solver.method = std::move(choice->method);
+  problem.method_reason = std::move(choice->reason);
+}
+
 MethodChoice choose_method(const Problem& problem, const op::Operator& A, const Probe& probe) {
   const auto& options = problem.solver;
   if (problem.has_method) return {options.method, {}};

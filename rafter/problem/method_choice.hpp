@@ -26,6 +26,9 @@ std::optional<MethodChoice> choose_before_kernels(const Problem& problem, const 
                                                   const form::LoweredForm& bilinear, const device::Device& device,
                                                   std::string_view plan);
 
+/// Does the same for an operator that is made already, and gives its choice to the problem.
+void choose_small(Problem& problem, const op::Operator& A);
+
 /// Returns the method of the problem if it names one. Otherwise the choice is direct for an operator which is not
 /// symmetric, or which has a diagonal entry that is not positive, if the factors fit; the diagonal counts only if the
 /// preconditioner needs it. It is cg in all other cases. Throws InputError where the factors do not fit.

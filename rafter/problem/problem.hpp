@@ -34,6 +34,7 @@ struct Problem {
   bool has_method = false;         ///< whether a method is named; if not, one is chosen that can solve the problem
   bool has_preconditioner = false; ///< whether a preconditioner is named
   bool is_iterated = false;        ///< whether something is asked for that only iterative methods have
+  bool is_checked = true;          ///< whether the operator is looked at before the solve; not on a part of a mesh
   std::string method_reason;       ///< why the method of the options is another one than the usual one; or empty
   /// Returns which coefficient is not finite, and where; "" where none is found. Empty: nothing is looked for.
   std::function<std::string()> find_non_finite;

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <mutex>
+
+#include <dlfcn.h>
 
 #include <dmumps_c.h>
 #include <fmt/format.h>
@@ -74,6 +77,18 @@ double FactorInfo::fill() const {
   return of_matrix > 0 ? static_cast<double>(num_entries) / of_matrix : 0;
 }
 
+/// Makes what follows the same in every run: the library that MUMPS takes its orderings from begins with random numbers
+/// that depend on the time. It is looked up by name, since MUMPS may have been built without it.
+void fix_random_orderings() {
+  using Seed = void (*)(std::int64_t);
+  using Reset = void (*)();
+  static const auto seed = reinterpret_cast<Seed>(dlsym(RTLD_DEFAULT, "SCOTCH_randomSeed"));
+  static const auto reset = reinterpret_cast<Reset>(dlsym(RTLD_DEFAULT, "SCOTCH_randomReset"));
+  if (seed == nullptr || reset == nullptr) return;
+  seed(1);
+  reset();
+}
+
 /// An instance of the library. Its parameters have the numbers of its manual, which begin at 1.
 class Factors::Mumps {
 public:
@@ -101,7 +116,7 @@ public:
   Mumps& operator=(const Mumps&) = delete;
 
   void factorise() {
-    constexpr int analyse = 1, compute = 2, attempts = 6;
+    constexpr int compute = 2, attempts = 6;
     run(analyse);
     require_success();
     // The estimate holds icntl(14) per cent for pivots that are delayed.
@@ -136,12 +151,14 @@ public:
   }
 
 private:
+  static constexpr int analyse = 1;                       ///< job that chooses an ordering
   static constexpr int integer_room = -8, real_room = -9; ///< codes in infog(1) when the estimate was too low
   MUMPS_INT& icntl(int number) { return id_.icntl[number - 1]; }
   MUMPS_INT infog(int number) const { return id_.infog[number - 1]; }
 
   void run(int job) {
     const std::lock_guard lock(library_mutex());
+    if (job == analyse) fix_random_orderings();
     id_.job = job;
     dmumps_c(&id_);
   }

@@ -9,6 +9,7 @@
 #include <rafter/mesh/distribution.hpp>
 #include <rafter/mesh/locate.hpp>
 #include <rafter/operator/tuning.hpp>
+#include <rafter/io/vtkhdf.hpp>
 #include <rafter/rafter.hpp>
 
 #include <tests/support/interpreter_device.hpp>

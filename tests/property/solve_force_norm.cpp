@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <rafter/rafter.hpp>
+#include <rafter/solve/force_norm.hpp>
 #include <tests/support/planner.hpp>
 
 using namespace rafter;

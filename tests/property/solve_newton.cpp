@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <rafter/operator/generate/form_compiler.hpp>
 #include <rafter/rafter.hpp>
+#include <rafter/solve/residual_problem.hpp>
 #include <tests/support/planner.hpp>
 
 namespace {

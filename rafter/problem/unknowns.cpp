@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/problem/unknowns.hpp>
+
+#include <rafter/base/error.hpp>
+#include <rafter/mesh/mesh.hpp>
+#include <rafter/solve/vector_ops.hpp>
+#include <rafter/space/function_space.hpp>
+
+namespace rafter::problem {
+
+std::pair<op::System, std::vector<std::string>> system_of_unknowns(const std::vector<form::Expr>& unknowns,
+                                                                   const std::string& who) {
+  std::vector<std::shared_ptr<const space::FunctionSpace>> spaces;
+  std::vector<std::string> names;
+  for (const auto& unknown : unknowns) {
+    auto on = unknown.kind() == form::NodeKind::field
+                  ? std::dynamic_pointer_cast<const space::FunctionSpace>(unknown.node().space)
+                  : nullptr;
+    if (on == nullptr)
+      throw base::InputError(who + ": the unknowns are fields on function spaces: field(V.ptr(), \"u\")");
+    spaces.push_back(std::move(on));
+    names.push_back(unknown.node().name);
+  }
+  return {op::make_system(std::move(spaces)), std::move(names)};
+}
+
+void set_initial(const std::optional<op::Vector>& given, op::Vector& u) {
+  if (given) op::check_size(static_cast<std::int64_t>(u.size()), given->size(), "the initial state");
+  const solvers::VectorOps ops(u.device());
+  if (given)
+    ops.copy(*given, u);
+  else
+    ops.fill(0, u);
+}
+
+Problem stated(const solvers::SolverOptions& solver, const op::System& system) {
+  const solvers::SolverOptions usual;
+  return {.is_residual = true,
+          .solver = solver,
+          .has_method = solver.method != usual.method,
+          .has_preconditioner = solver.preconditioner != usual.preconditioner,
+          .is_iterated = solver.control.max_iterations.has_value() || solver.hierarchy != nullptr,
+          .is_checked = system.mesh->distribution == nullptr};
+}
+
+} // namespace rafter::problem

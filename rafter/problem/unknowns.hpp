@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <rafter/form/expr.hpp>
+#include <rafter/operator/generate/system.hpp>
+#include <rafter/problem/problem.hpp>
+
+/// What solves of residual forms share: their unknowns, and what is asked of their linear systems.
+namespace rafter::problem {
+
+/// The system of fields that are solved for, and their names.
+std::pair<op::System, std::vector<std::string>> system_of_unknowns(const std::vector<form::Expr>& unknowns,
+                                                                   const std::string& who);
+
+/// The state that a solve begins with: the given one, or 0.
+void set_initial(const std::optional<op::Vector>& given, op::Vector& u);
+
+/// What is asked of the solver of linear systems, whose method counts as named unless it is the usual one, cg.
+Problem stated(const solvers::SolverOptions& solver, const op::System& system);
+
+} // namespace rafter::problem

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A problem file and a program that states the same problem get the same solution, to the last bit, and the same
+// errors.
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include <fmt/format.h>
+#include <rafter/problem_solver.hpp>
+#include <rafter/rafter.hpp>
+
+namespace rafter::test {
+namespace {
+
+/// The plan of the operators on both sides. With a plan the command does not weigh whether to compile quickly.
+constexpr const char* plan = "contraction=dense";
+
+app::Solution by_file(const std::string& text) {
+  return app::solve_problem(io::parse_problem(text, "problem.toml"), {.threads = 1, .plan = plan});
+}
+
+/// What a program gives the operator so that it gets the kernels of the command.
+OperatorOptions as_command(std::vector<FieldCondition> conditions) {
+  return {.threads = 1, .plan = plan, .dirichlet = std::move(conditions)};
+}
+
+/// Returns the message of the InputError that a function throws.
+template <class Function> std::string message_of(const Function& function) {
+  try {
+    function();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+/// Returns the message of a problem file without places, and with the word that programs have for its forms.
+std::string without_places(std::string message) {
+  message = std::regex_replace(message, std::regex(R"(problem\.toml(:\d+:\d+)?: )"), "");
+  message = std::regex_replace(message, std::regex("forms\\.L: "), "");
+  return std::regex_replace(message, std::regex("forms\\.[aF]"), "the form");
+}
+
+void expect_equal(const op::Vector& file, const op::Vector& program) {
+  ASSERT_EQ(file.size(), program.size());
+  EXPECT_TRUE(std::ranges::equal(file.host_read(), program.host_read()));
+}
+
+/// -div(k grad(u)) + c u = f on the unit square, u = 0 on the left, with what a test asks for.
+struct Diffusion {
+  const char *a = "inner(grad(u), grad(v))*dx", *L = "x[0]*v*dx", *solver = "", *tags = "[1]";
+  std::string text() const {
+    return fmt::format("[mesh]\nbox = {{ cells = [6, 6], shape = \"triangle\" }}\n[fields.u]\ndegree = 2\n[forms]\n"
+                       "a = \"{}\"\nL = \"{}\"\n{}[solver]\n{}\n",
+                       a, L, tags[0] == 0 ? "" : fmt::format("[[dirichlet]]\ntags = {}\nvalue = 0.0\n", tags), solver);
+  }
+};
+
+class SameAnswers : public testing::Test {
+protected:
+  FunctionSpace V{make_box({.cells = {6, 6}, .shape = "triangle"}), {.degree = 2}};
+  std::pair<Expr, Expr> uv = arguments(V);
+  Expr u = uv.first, v = uv.second, x = spatial_coordinate(2);
+
+  SolveResult program(const Form& a, const Form& L, bool is_fixed = true, const SolveOptions& options = {}) const {
+    std::vector<FieldCondition> conditions;
+    if (is_fixed) conditions.push_back(V.fixed({1}, 0));
+    const Operator A(a, as_command(std::move(conditions)));
+    Vector b = A.make_vector();
+    LinearForm(L, A.system(), {.shared_device = A.device(), .runs_few_times = true}).assemble(b);
+    return solve(A, b, options);
+  }
+};
+
+TEST_F(SameAnswers, OfALinearProblem) {
+  for (const auto* method : {"", "cg", "minres"}) {
+    SCOPED_TRACE(method);
+    const auto solver = method[0] == 0 ? std::string() : fmt::format("method = \"{}\"", method);
+    const auto file = by_file(Diffusion{.solver = solver.c_str()}.text());
+    const auto cpp = program(inner(grad(u), grad(v)) * dx, x(0) * v * dx, true, {.method = method});
+    EXPECT_EQ(cpp.method, file.report.method);
+    EXPECT_EQ(cpp.reason.substr(0, 40), file.report.reason.substr(0, 40)); // forecasts of times follow
+    EXPECT_EQ(cpp.info.history, file.report.history);
+    expect_equal(file.values, cpp.solution);
+  }
+}
+
+TEST_F(SameAnswers, OfALinearProblemThatIsWrong) {
+  const auto poisson = inner(grad(u), grad(v)) * dx;
+  const auto compare = [&](const Diffusion& file, const std::string& part, const auto& program) {
+    const auto message = message_of([&] { by_file(file.text()); });
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+    EXPECT_EQ(without_places(message), message_of(program));
+  };
+  compare({.tags = ""}, "singular", [&] { program(poisson, x(0) * v * dx, false); });
+  compare({.a = "1e-320*inner(grad(u), grad(v))*dx"}, "smallest normal",
+          [&] { program(1e-320 * inner(grad(u), grad(v)) * dx, x(0) * v * dx); });
+  compare({.a = "ln(x[0] - 0.5)*inner(grad(u), grad(v))*dx"}, "not finite",
+          [&] { program(form::ln(x(0) - 0.5) * inner(grad(u), grad(v)) * dx, x(0) * v * dx); });
+  compare({.L = "1e300*exp(1e2*x[0])*v*dx"}, "not finite",
+          [&] { program(poisson, 1e300 * form::exp(1e2 * x(0)) * v * dx); });
+}
+
+TEST_F(SameAnswers, OfAProblemThatIsNotSymmetric) {
+  const auto flow = inner(grad(u), grad(v)) * dx + 3.0 * grad(u)(0) * v * dx;
+  const char* text = "inner(grad(u), grad(v))*dx + 3.0*grad(u)[0]*v*dx";
+  const auto file = by_file(Diffusion{.a = text}.text());
+  const auto cpp = program(flow, x(0) * v * dx);
+  EXPECT_EQ(cpp.method, "direct");
+  EXPECT_EQ(cpp.reason.substr(0, 30), file.report.reason.substr(0, 30));
+  expect_equal(file.values, cpp.solution);
+
+  const auto gmres = by_file(Diffusion{.a = text, .solver = "method = \"gmres\""}.text());
+  expect_equal(gmres.values, program(flow, x(0) * v * dx, true, {.method = "gmres"}).solution);
+
+  for (const auto* method : {"cg", "minres"}) {
+    const auto message = message_of(
+        [&] { by_file(Diffusion{.a = text, .solver = fmt::format("method = \"{}\"", method).c_str()}.text()); });
+    EXPECT_NE(message.find("not symmetric"), std::string::npos) << message;
+    EXPECT_EQ(without_places(message), message_of([&] { program(flow, x(0) * v * dx, true, {.method = method}); }));
+  }
+  const auto message = message_of([&] { by_file(Diffusion{.a = text, .tags = ""}.text()); });
+  EXPECT_NE(message.find("constants"), std::string::npos) << message;
+  EXPECT_EQ(without_places(message), message_of([&] { program(flow, x(0) * v * dx, false); }));
+}
+
+/// -div((1 + u^2) grad(u)) + r(u) = x on the unit square.
+class SameNonlinearAnswers : public SameAnswers {
+protected:
+  Expr w = field(V.ptr(), "u");
+
+  static std::string text(const std::string& F, const std::string& solver = "", const char* tags = "[1]") {
+    return fmt::format("[mesh]\nbox = {{ cells = [6, 6], shape = \"triangle\" }}\n[fields.u]\ndegree = 2\n[forms]\n"
+                       "F = \"{}\"\n{}[solver]\n{}\n[newton]\nrtol = 1e-10\n",
+                       F, tags[0] == 0 ? "" : fmt::format("[[dirichlet]]\ntags = {}\nvalue = 0.0\n", tags), solver);
+  }
+  NonlinearResult program(const Form& F, bool is_fixed = true, const solvers::SolverOptions& solver = {}) const {
+    std::vector<FieldCondition> conditions;
+    if (is_fixed) conditions.push_back(V.fixed({1}, 0));
+    return solve_nonlinear(F, {w},
+                           {.newton = {.rtol = 1e-10, .solver = solver}, .discretisation = as_command(conditions)});
+  }
+};
+
+TEST_F(SameNonlinearAnswers, OfAProblemThatIsRight) {
+  const auto file = by_file(text("(inner((1 + u*u)*grad(u), grad(v)) - x[0]*v)*dx"));
+  const auto cpp = program((inner((1 + w * w) * grad(w), grad(v)) - x(0) * v) * dx);
+  EXPECT_EQ("newton with " + cpp.method, file.report.method);
+  EXPECT_EQ(cpp.info.iterations, file.report.iterations);
+  ASSERT_EQ(cpp.solution.size(), file.values.size());
+  // The residual form of the command has the plan of its planner, not that of the operator.
+  for (std::size_t i = 0; i < cpp.solution.size(); ++i)
+    EXPECT_NEAR(cpp.solution.host_read()[i], file.values.host_read()[i], 1e-12);
+}
+
+TEST_F(SameNonlinearAnswers, OfAProblemThatIsWrong) {
+  const auto compare = [&](const std::string& file, const std::string& part, const auto& program) {
+    const auto message = message_of([&] { by_file(file); });
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+    EXPECT_EQ(without_places(message), message_of(program));
+  };
+  compare(text("(inner(grad(u), grad(v)) + ln(u)*v)*dx"), "not finite",
+          [&] { program((inner(grad(w), grad(v)) + form::ln(w) * v) * dx); });
+  compare(text("(inner(grad(u), grad(v)) - x[0]*v)*dx", "", ""), "singular",
+          [&] { program((inner(grad(w), grad(v)) - x(0) * v) * dx, false); });
+  compare(text("(inner(grad(u), grad(v)) + u*grad(u)[0]*v - v)*dx", "method = \"minres\""), "not symmetric",
+          [&] { program((inner(grad(w), grad(v)) + w * grad(w)(0) * v - v) * dx, true, {.method = "minres"}); });
+}
+
+} // namespace
+} // namespace rafter::test
