@@ -211,7 +211,8 @@ struct Problem {
   Forms forms;
   std::vector<Dirichlet> dirichlet;
   std::vector<Constraint> constraints;
-  solvers::SolverOptions solver;                                         ///< rtol is 1e-8 unless the file gives it
+  /// The usual names where the file gives none, and rtol 1e-8.
+  solvers::SolverOptions solver{.method = "cg", .preconditioner = "jacobi"};
   op::Coarsening coarsening;                                             ///< levels of the preconditioner multigrid
   mesh::BoxCoarsening box_coarsening = mesh::BoxCoarsening::short_edges; ///< how its boxes are halved
   schedule::Precision level_precision = schedule::Precision::double_precision; ///< precision of multigrid's levels

@@ -17,8 +17,8 @@ namespace rafter::problem {
 struct TimeOptions {
   double start = 0, end = 1, step = 0.1; ///< the last step may be shorter
   double theta = 1;                      ///< 1: implicit Euler method; 0.5: Crank and Nicolson's
-  /// Of linear systems, whose method is chosen as in NonlinearOptions, with tolerances relative to the loads of a step;
-  /// of problems that are not linear.
+  /// Of linear systems, whose method is chosen where none is named, as for SolveOptions, with tolerances relative to
+  /// the loads of a step; of problems that are not linear.
   solvers::TimeSolverOptions solvers{.solver = {.control = {.rtol = 1e-8}}, .newton = {}};
   std::optional<op::Vector> initial; ///< state at the first time, made consistent (ThetaStepper::project); absent: 0
   /// Called with each time and the state then, from the first on, the consistent one.

@@ -14,8 +14,8 @@
 namespace rafter::problem {
 
 struct NonlinearOptions {
-  /// Tolerances, line search, load steps; newton.solver: of the linear systems. Where its method is the usual one, cg,
-  /// direct solves take its place for small systems and for tangents that cg cannot take.
+  /// Tolerances, line search, load steps; newton.solver: of the linear systems. Where it names no method, that is
+  /// chosen as for SolveOptions.
   solvers::NewtonOptions newton;
   std::optional<form::Form> energy;                       ///< functional whose derivative is F, for the line search
   std::optional<op::Vector> initial;                      ///< state to start from, absent: 0

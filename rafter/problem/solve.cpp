@@ -1,28 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/problem/solve.hpp>
 
-#include <rafter/mesh/mesh.hpp>
 #include <rafter/problem/linear_solve.hpp>
+#include <rafter/problem/unknowns.hpp>
 #include <rafter/solve/near_null_space.hpp>
 #include <rafter/solve/vector_ops.hpp>
 
 namespace rafter::problem {
 namespace {
 
-Problem stated(const op::Operator& A, const SolveOptions& options) {
-  const auto& preconditioner = options.preconditioner.name;
-  Problem result{.has_method = !options.method.empty(),
-                 .has_preconditioner = !preconditioner.empty(),
-                 .is_iterated = options.max_iterations || options.norm != solvers::Norm::residual,
-                 .iteration = options.monitor};
-  if (result.has_method) result.solver.method = options.method;
-  if (result.has_preconditioner) result.solver.preconditioner = preconditioner;
-  result.solver.control.norm = options.norm;
-  result.solver.control.rtol = options.rtol;
-  result.solver.control.max_iterations = options.max_iterations;
-  if (options.preconditioner.multigrid) result.solver.multigrid = options.preconditioner.multigrid->parameters;
-  if (options.preconditioner.parameters) result.solver.multigrid = *options.preconditioner.parameters;
-  result.is_checked = A.system().mesh->distribution == nullptr;
+Problem stated_linear(const op::Operator& A, const SolveOptions& options) {
+  const auto& of = options.preconditioner;
+  solvers::SolverOptions solver{.method = options.method, .preconditioner = of.name};
+  solver.control.norm = options.norm;
+  solver.control.rtol = options.rtol;
+  solver.control.max_iterations = options.max_iterations;
+  if (of.multigrid) solver.multigrid = of.multigrid->parameters;
+  if (of.parameters) solver.multigrid = *of.parameters;
+  auto result = stated(solver, A.system());
+  result.is_residual = false;
+  result.iteration = options.monitor;
+  result.event = options.event;
   if (result.is_checked) choose_small(result, A);
   return result;
 }
@@ -30,7 +28,7 @@ Problem stated(const op::Operator& A, const SolveOptions& options) {
 } // namespace
 
 SolveResult solve(const op::Operator& A, const op::Vector& b, const SolveOptions& options) {
-  const auto problem = stated(A, options);
+  const auto problem = stated_linear(A, options);
   const LinearParts parts{.null_space = [&] { return solvers::make_null_space(A, options.null_space); },
                           .load = [&](op::Vector& load) { solvers::VectorOps(A).copy(b, load); },
                           .preconditioner =

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ struct SolveOptions {
   solvers::Norm norm = solvers::Norm::residual; ///< or preconditioned (cg, minres)
   std::optional<int> max_iterations;            ///< absent: at most 5000, fewer where nothing is gained any more
   solvers::Monitor monitor;                     ///< called once per iteration; false stops
+  std::function<void(const std::string&)> event; ///< gets a line when another method or preconditioner is taken
   std::vector<solvers::NullSpaceCondition>
       null_space; ///< of a singular operator: what fixes the solution, one per field at most
 };

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/problem/unknowns.hpp>
 
+#include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/base/log.hpp>
 #include <rafter/mesh/mesh.hpp>
 #include <rafter/solve/vector_ops.hpp>
 #include <rafter/space/function_space.hpp>
@@ -34,13 +36,20 @@ void set_initial(const std::optional<op::Vector>& given, op::Vector& u) {
 }
 
 Problem stated(const solvers::SolverOptions& solver, const op::System& system) {
-  const solvers::SolverOptions usual;
-  return {.is_residual = true,
-          .solver = solver,
-          .has_method = solver.method != usual.method,
-          .has_preconditioner = solver.preconditioner != usual.preconditioner,
-          .is_iterated = solver.control.max_iterations.has_value() || solver.hierarchy != nullptr,
-          .is_checked = system.mesh->distribution == nullptr};
+  Problem result{.is_residual = true,
+                 .solver = solver,
+                 .has_method = !solver.method.empty(),
+                 .has_preconditioner = !solver.preconditioner.empty(),
+                 .is_iterated = solver.control.max_iterations.has_value() ||
+                                solver.control.norm != solvers::Norm::residual || solver.hierarchy != nullptr,
+                 .is_checked = system.mesh->distribution == nullptr};
+  result.solver.method = solvers::find_method(solver.method).name;
+  result.solver.preconditioner = solvers::find_preconditioner(solver.preconditioner).name;
+  if (result.has_preconditioner && result.solver.preconditioner != "none")
+    result.warn_of_direct_solve = [name = result.solver.preconditioner](std::string_view cause) {
+      base::warn(fmt::format("the preconditioner {} is not used: {}, and a direct solve takes its place", name, cause));
+    };
+  return result;
 }
 
 } // namespace rafter::problem

@@ -19,7 +19,7 @@ std::pair<op::System, std::vector<std::string>> system_of_unknowns(const std::ve
 /// The state that a solve begins with: the given one, or 0.
 void set_initial(const std::optional<op::Vector>& given, op::Vector& u);
 
-/// What is asked of the solver of linear systems, whose method counts as named unless it is the usual one, cg.
+/// What is asked of the solver of linear systems.
 Problem stated(const solvers::SolverOptions& solver, const op::System& system);
 
 } // namespace rafter::problem

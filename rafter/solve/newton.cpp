@@ -91,7 +91,7 @@ public:
     const auto solved = find_method(options.method).run(problem_.tangent(), right, step, *preconditioner, options);
     Direction result{.iterations = solved.iterations};
     if (solved.status == Status::converged) return result;
-    if (options.method == "cg" &&
+    if (find_method(options.method).name == "cg" &&
         (solved.failure == Failure::indefinite_operator || solved.failure == Failure::indefinite_preconditioner)) {
       result.has_negative_curvature = true;
       if (solved.iterations > 0) return result;

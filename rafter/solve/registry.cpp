@@ -263,11 +263,11 @@ const Method& find_method(std::string_view name) {
   if (name == "newton")
     throw base::InputError("Newton's method is taken for a residual form F (forms.F), and this is the method of its "
                            "linear systems: cg, gmres, minres, bicgstab or direct");
-  return find(methods(), name, "method");
+  return find(methods(), name.empty() ? "cg" : name, "method");
 }
 
 const PreconditionerKind& find_preconditioner(std::string_view name) {
-  return find(preconditioners(), name, "preconditioner");
+  return find(preconditioners(), name.empty() ? "jacobi" : name, "preconditioner");
 }
 
 std::shared_ptr<const Preconditioner> make_preconditioner(const LinearOperator& A, const SolverOptions& options) {
@@ -282,7 +282,7 @@ void warn_if_indefinite(const Preconditioner& M, const SolverOptions& options) {
   base::warn(fmt::format("preconditioner {}: the symmetric part of the form is indefinite (its coarsest level has {} "
                          "negative eigenvalue{}): gmres and bicgstab may need many iterations, cg and minres cannot "
                          "take it",
-                         options.preconditioner, count, count == 1 ? "" : "s"));
+                         find_preconditioner(options.preconditioner).name, count, count == 1 ? "" : "s"));
 }
 
 namespace {

@@ -25,8 +25,8 @@ class FieldBalance;
 
 /// Chooses a method and a preconditioner, with their parameters.
 struct SolverOptions {
-  std::string method = "cg";
-  std::string preconditioner = "jacobi"; ///< direct solves take the factors of the matrix instead
+  std::string method;         ///< empty: none is named, and it is cg
+  std::string preconditioner; ///< empty: none is named, and it is jacobi; direct solves take the factors of the matrix
   IterationControl control;
   int restart = 50;        ///< for gmres
   Side side = Side::right; ///< for gmres
@@ -69,8 +69,8 @@ struct PreconditionerKind {
 std::span<const Method> methods();
 std::span<const PreconditionerKind> preconditioners();
 
-/// Returns the entry of that name. Throws InputError with the nearest name when there is none, and for names that this
-/// version does not implement one that says so and lists what exists.
+/// Returns the entry of that name, of cg or jacobi for an empty one. Throws InputError with the nearest name when there
+/// is none, and for names that this version does not implement one that says so and lists what exists.
 const Method& find_method(std::string_view name);
 const PreconditionerKind& find_preconditioner(std::string_view name);
 
