@@ -293,7 +293,7 @@ bundle() {
   *.tar.xz | *.tar.gz | *.tar) ;;
   *) fail "bundle writes .tar.xz, .tar.gz or .tar, found '$file'" ;;
   esac
-  announce "packs a bundle" 40 "build opencl test" ON bundle
+  announce "packs a bundle" 60 "build opencl test" ON bundle
   build_for ON "build opencl test" bundle
   stage packing "$root/scripts/bundle.sh" "$build" "$file"
 }
