@@ -66,9 +66,9 @@ finish() {
 trap finish EXIT
 trap 'say stopped; exit 130' INT TERM
 
-# limited SECONDS COMMAND...: with this limit or what is left of all; 124 where it was ended, 125 where it has not begun.
+# limited SECONDS COMMAND...: with this limit or until `last`; 124 where it was ended, 125 where it has not begun.
 limited() {
-  local limit=$1 left=$((deadline - SECONDS)) process code
+  local limit=$1 left=$((last - SECONDS)) process code
   shift
   ((limit < left)) || limit=$left
   ((limit > 0)) || return 125
@@ -200,17 +200,19 @@ part_probe() {
     return
   fi
   if wait "$compiler"; then
-    LD_LIBRARY_PATH=$(dirname "$(dirname "$nvcc")")/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} step probe "$out/probe.txt" 60 "$work/probe"
+    LD_LIBRARY_PATH=$(dirname "$(dirname "$nvcc")")/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} step probe "$out/probe.txt" 40 "$work/probe"
   else
     say "probe: it does not compile, see probe.txt"
   fi
 }
 
-part_doctor() { step doctor "$log" 60 "$rafter" doctor; }
+part_doctor() { step doctor "$log" 30 "$rafter" doctor; }
 
 # Tests in several processes at a time: compilers of drivers take most of it.
 part_tests() {
-  local shards=$((processors < 4 ? processors : 4)) i processes=() failed=0 limit=90 begin=$SECONDS
+  local shards=$((processors < 4 ? processors : 4)) i processes=() failed=0 limit=$((last - SECONDS)) begin=$SECONDS
+  ((limit < 90)) || limit=90
+  ((limit > 0)) || limit=1
   for ((i = 0; i < shards; ++i)); do
     GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$i timeout -k 2 $limit "$bundle/bin/device-tests" '--gtest_filter=*OpenCl*:-*Driver*' --gtest_brief=1 \
       </dev/null >"$reports/tests.$i.txt" 2>&1 &
@@ -244,10 +246,11 @@ settings_of() {
 }
 
 part_examples() {
-  local problem name where device setting arguments running=0 begin=$SECONDS last=$((SECONDS + deadline / 3)) left
-  ((last < deadline)) || last=$deadline
+  local problem name where device setting arguments running=0 begin=$SECONDS left number=0
+  local -a problems=("$bundle"/examples/poisson*.toml) # every shape
+  for problem in "$bundle"/examples/*.toml; do [[ $problem = */poisson* ]] || problems+=("$problem"); done
   mkdir -p "$reports/examples"
-  for problem in "$bundle"/examples/*.toml; do
+  for problem in "${problems[@]}"; do
     name=$(basename "$problem" .toml)
     arguments=()
     while read -r setting; do arguments+=(--set "$setting"); done < <(settings_of "$problem")
@@ -264,9 +267,10 @@ part_examples() {
       started[$!]=1
       running=$((running + 1))
     done
+    number=$((number + 1))
   done
   for ((; running > 0; --running)); do wait -n; done
-  say "examples: $((SECONDS - begin)) s"
+  say "examples: $number of ${#problems[@]} begun, $((SECONDS - begin)) s"
   if command -v python3 >/dev/null; then
     step "comparison of examples" "$out/examples.txt" 30 python3 "$bundle/bench/compare_reports.py" "$reports/examples"
     tail -n 1 "$out/examples.txt" | tee -a "$log"
@@ -304,6 +308,9 @@ part_iterations() {
   iterate "1e5-first" 12
   iterate "1e5-again" 12
   iterate "1e6" 25
+  # Here nobody looks at each iteration, so that several are queued at a time.
+  step "iterations queued" "$file" 40 "$rafter" bench hosfem --device opencl --equations poisson --kernels baseline --degrees 4 --mdofs 0.005,0.1,1 \
+    --rounds 2 --iterations 64 --machine kept --threads "$processors" --json "$reports/iterations/queued.json"
   [ -e "$times" ] || return 0
   for cells in 4 12 25; do
     iterate "times-$cells-cells" $cells OPENCL_LAYERS="$times" OPENCL_TIMES="$reports/iterations/times-$cells.txt"
@@ -337,6 +344,10 @@ part_bench() {
 
 [[ ,$parts, != *,probe,* ]] || start_probe
 for part in system doctor probe machine tests examples iterations bench; do
+  case $part in # what the machine is and whether Rafter is right there has half of the time at most
+  iterations | bench) last=$deadline ;;
+  *) last=$((deadline / 2)) ;;
+  esac
   if [[ ,$parts, == *,$part,* ]]; then
     "part_$part"
     pack
