@@ -90,7 +90,7 @@ if [ -e "$build/librafter_hypre.so" ]; then
   opened+=("$build/librafter_hypre.so")
 fi
 if [ -e "$build/bundle/lib/libopencl_times.so" ]; then cp "$build/bundle/lib/libopencl_times.so" "$bundle/lib/"; fi
-loader=$(ldconfig -p 2>/dev/null | awk '$1 == "libOpenCL.so.1" && /x86-64|AArch64/ { print $NF; exit }' || true)
+loader=$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | awk '$1 == "libOpenCL.so.1" && /x86-64|AArch64/ { print $NF; exit }' || true)
 [ -n "$loader" ] || fail "libOpenCL.so.1 is missing: ./rafter.sh setup opencl"
 add_library libOpenCL.so.1 "$loader"
 for file in "$bundle"/bin/{rafter,device-tests} "${opened[@]}"; do
