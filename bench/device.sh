@@ -271,6 +271,7 @@ part_examples() {
   done
   for ((; running > 0; --running)); do wait -n; done
   say "examples: $number of ${#problems[@]} begun, $((SECONDS - begin)) s"
+  last=$deadline # what has ended is compared
   if command -v python3 >/dev/null; then
     step "comparison of examples" "$out/examples.txt" 30 python3 "$bundle/bench/compare_reports.py" "$reports/examples"
     tail -n 1 "$out/examples.txt" | tee -a "$log"
