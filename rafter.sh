@@ -27,6 +27,8 @@ usage: ./rafter.sh COMMAND [ARGUMENTS]
   build                install what is missing and build the command, build/rafter
   setup [GROUP...]     install the packages that are missing of these groups, or of all: build, opencl (a device that is the processor), test
   bench [ARGS]         build and run `rafter bench ARGS`
+  bundle [FILE]        build and pack the command, tests of devices, their libraries and the examples for machines where nothing is
+                       installed (docs/devices.md); FILE ends with .tar.xz, .tar.gz or .tar; default build/rafter-bundle.tar.xz
   help                 this text (also --help)
 
 Environment: RAFTER_JOBS (parallel jobs; default: by processors and memory), RAFTER_INSTALL=0 (never install packages),
@@ -284,6 +286,18 @@ run_ctest() {
   ctest --test-dir "$build" -j "$at_a_time" --output-on-failure --no-tests=error "$@" | progress "$forecast"
 }
 
+bundle() {
+  [ $# -le 1 ] || fail "bundle takes the name of a file, found '$*' (see ./rafter.sh help)"
+  local file=${1:-$build/rafter-bundle.tar.xz}
+  case $file in
+  *.tar.xz | *.tar.gz | *.tar) ;;
+  *) fail "bundle writes .tar.xz, .tar.gz or .tar, found '$file'" ;;
+  esac
+  announce "packs a bundle" 60 "build opencl test" ON bundle
+  build_for ON "build opencl test" bundle
+  stage packing "$root/scripts/bundle.sh" "$build" "$file"
+}
+
 setup() {
   local group known
   known=$(all_groups)
@@ -301,6 +315,7 @@ demo) demo "$@" ;;
 test) run_tests "$@" ;;
 build) build_command '' 0 ;;
 setup) setup "$@" ;;
+bundle) bundle "$@" ;;
 bench)
   build_command 'runs the benchmark' ''
   exec "$build/rafter" bench "$@"
@@ -309,7 +324,7 @@ help | --help | -h) usage ;;
 *)
   usage >&2
   printf '\n' >&2
-  printf "rafter.sh: unknown command '%s'; accepted: demo, test, build, setup, bench, help\n" "$command" >&2
+  printf "rafter.sh: unknown command '%s'; accepted: demo, test, build, setup, bench, bundle, help\n" "$command" >&2
   exit 2
   ;;
 esac

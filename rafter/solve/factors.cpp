@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <mutex>
 
 #include <dlfcn.h>
@@ -77,8 +78,12 @@ double FactorInfo::fill() const {
   return of_matrix > 0 ? static_cast<double>(num_entries) / of_matrix : 0;
 }
 
-/// Makes what follows the same in every run: the library that MUMPS takes its orderings from begins with random numbers
-/// that depend on the time. It is looked up by name, since MUMPS may have been built without it.
+/// SCOTCH, the library that MUMPS may take its orderings from, finds other ones on several threads from run to run. It
+/// reads this variable when it is first used; before main() no other thread reads variables.
+[[maybe_unused]] const bool orders_on_one_thread = ::setenv("SCOTCH_PTHREAD_NUMBER", "1", 0) == 0;
+
+/// Makes orderings the same in every run: SCOTCH begins with random numbers that depend on the time. It is looked up by
+/// name, since MUMPS may have been built without it.
 void fix_random_orderings() {
   using Seed = void (*)(std::int64_t);
   using Reset = void (*)();

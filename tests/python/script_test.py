@@ -64,6 +64,7 @@ class ScriptTest(unittest.TestCase):
         for name, text in PROGRAMS.items():
             self.program(self.machine / "bin" / name, text)
         self.program(self.root / "build/rafter", 'echo "solved"')
+        self.program(self.root / "scripts/bundle.sh", 'echo "packed ${1##*/} $2"')
         packages = (self.root / "scripts/packages.txt").read_text().splitlines()
         self.packages = [line for line in packages if line and line[0] not in "#["]
         self.has(self.packages)
@@ -168,6 +169,14 @@ class ScriptTest(unittest.TestCase):
         self.has([])
         self.run_script("setup")
         self.assertEqual(set(self.packages) - set(self.done.split()), set())
+
+    def test_a_bundle_is_built_and_packed(self):
+        lines, _ = self.run_script("bundle", "x.tar.gz")
+        self.assertRegex(lines[0], r"^rafter.sh: compiles 4 files on 2 processors, packs a bundle; about ")
+        self.assertRegex(self.done, r"cmake .*TESTS=ON\nninja .* bundle\n$")
+        self.assertEqual(lines[-1], "packed build x.tar.gz")
+        self.assertEqual(self.run_script("bundle")[0][-1], f"packed build {self.root}/build/rafter-bundle.tar.xz")
+        self.assertIn("bundle writes .tar.xz, .tar.gz or .tar, found 'x.zip'", self.run_script("bundle", "x.zip", code=3)[1])
 
     def test_failures_are_shown_whole(self):
         for name, command, code, text in (("apt", "setup", 3, "E: no network"), ("ninja", "build", 3, "x.cpp:1: error"),
