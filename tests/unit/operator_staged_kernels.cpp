@@ -81,15 +81,14 @@ TEST_P(StagedKernelsTest, ARunAddsOrOverwrites) {
   EXPECT_EQ(values(), (Values{1, 2, 3, 4}));
 }
 
-TEST_P(StagedKernelsTest, EachKernelMayHaveAModeOfItsOwnAndStagesOfARunMayRunApart) {
-  const StagedKernels kernels(device_, {kernel(copying()), kernel(copying())}, {{{0, 0, 4}}, {{1, 2, 4}}});
+TEST_P(StagedKernelsTest, EachKernelMayHaveAModeOfItsOwnAndStagesMayRunApart) {
+  const StagedKernels kernels(device_, {kernel(copying()), kernel(copying())}, {{{0, 0, 2}}, {{1, 2, 4}}});
   auto bound = kernels.bind(vectors(), [&](std::size_t number, device::BufferRegistry& own) {
     own.add(schedule::role::mode, 0, kernels.mode(number == 1));
   });
-  kernels.run(*bound, 0, 1);
-  EXPECT_EQ(values(), (Values{1, 2, 3, 4}));
+  kernels.run(*bound);
   kernels.run(*bound, 1, 2);
-  EXPECT_EQ(values(), (Values{1, 2, 6, 8}));
+  EXPECT_EQ(values(), (Values{1, 2, 36, 48}));
 }
 
 TEST_P(StagedKernelsTest, ChunksOfATableAreOneLaunch) {
