@@ -109,7 +109,7 @@ TimedSolve::TimedSolve(const SolveProblem& problem, const SolveChoice& choice,
   x_ = A_->make_vector();
   op::LinearForm(load).assemble(b_);
   A_->apply_boundary_values(b_, x_);
-  if (A_->matrix() == nullptr) A_->refresh();
+  A_->refresh();
   phases_.form = lap();
 
   options_.preconditioner = choice.preconditioner;

@@ -77,8 +77,8 @@ void print_operator(const op::Operator& A, const report::OperatorReport& report,
                     report::PlanList& plans) {
   print_costs(A.counts(), report, A.num_unknowns());
   if (A.built().forecast) fmt::print("  {}\n", forecast_text(*A.built().forecast));
-  if (A.matrix() != nullptr)
-    print_matrix(*A.matrix(), *A.built().matrix, options, plans);
+  if (const auto* matrix = A.matrix())
+    print_matrix(*matrix, *A.built().matrix, options, plans);
   else
     for (const auto& info : A.info()) print_kernel(info, options, plans);
 }

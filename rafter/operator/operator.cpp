@@ -13,13 +13,12 @@
 #include <rafter/base/text.hpp>
 #include <rafter/form/lowering.hpp>
 #include <rafter/mesh/mesh.hpp>
+#include <rafter/operator/action.hpp>
 #include <rafter/operator/generate/form_builder.hpp>
-#include <rafter/operator/matrix/assembled_matrix.hpp>
+#include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/operator/matrix/sparse_assembly.hpp>
-#include <rafter/operator/precision.hpp>
 #include <rafter/operator/run/entry_list.hpp>
 #include <rafter/operator/run/form_data.hpp>
-#include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/operator/run/free_list.hpp>
 #include <rafter/operator/run/touched_ranges.hpp>
 #include <rafter/operator/run/vector_runner.hpp>
@@ -42,7 +41,7 @@ struct Operator::Work {
   FreeList<VectorRunner> runners;            ///< for loops over vectors of these sizes
   std::atomic<std::int64_t> num_applications = 0;
   std::atomic<double> seconds = 0;
-  std::recursive_mutex mutex;
+  std::mutex mutex;
 };
 
 namespace {
@@ -89,10 +88,6 @@ space::Constraints first_constraints(const System& system, std::vector<FieldCond
   return make_constraints(system, conditions);
 }
 
-std::string single_keys(const KernelOptions& options) {
-  return options.plan ? schedule::single_keys(*options.plan) : std::string();
-}
-
 constexpr std::array<std::string_view, 3> conversions{"narrow(| x, y: float): y = x", "widen(| x: float, y): y = x",
                                                       "add_wide(| x: float, y): y = y + x"};
 constexpr std::array<std::string_view, 1> lifting{"subtract(| x, y): y = y - x"};
@@ -131,9 +126,8 @@ Operator::Operator(std::shared_ptr<const GeneratedForm> action, std::vector<Fiel
 
 Operator::Operator(std::shared_ptr<const GeneratedForm> action, space::Constraints constraints,
                    std::shared_ptr<const GeneratedForm> diagonal)
-    : built_(std::move(action)), built_diagonal_(std::move(diagonal)),
-      data_(std::make_shared<FormData>(built_->form, built_->options.device)), constraints_(std::move(constraints)),
-      work_(std::make_unique<Work>()) {
+    : built_(std::move(action)), data_(std::make_shared<FormData>(built_->form, built_->options.device)),
+      constraints_(std::move(constraints)), work_(std::make_unique<Work>()) {
   num_constrained_ = count_owned(system(), constraints_.entries);
   if (num_constrained_ > 0) require_square(*built_, "Dirichlet conditions need");
   if (built_->is_square())
@@ -143,11 +137,7 @@ Operator::Operator(std::shared_ptr<const GeneratedForm> action, space::Constrain
       device(), std::vector<std::int32_t>(constraints_.entries.begin(), constraints_.entries.end()));
   if (system().mesh->distribution != nullptr)
     owned_constrained_ = std::make_unique<const EntryList>(device(), owned_of(system(), constraints_.entries));
-  if (built_->matrix == nullptr) {
-    kernels_ = std::make_unique<const FormKernels>(built_, data_);
-    precision_error_ = require_precision(op::precision_error(built_, *kernels_), single_keys(built_->options));
-  } else if (data_->has_values())
-    (void)current_matrix();
+  action_ = make_action(built_, data_, std::move(diagonal));
 }
 
 Operator::Operator(Operator&&) noexcept = default;
@@ -168,22 +158,13 @@ const form::LoweredForm& Operator::form() const { return built_->form; }
 
 const KernelOptions& Operator::options() const { return built_->options; }
 
-int Operator::num_setups() const { return kernels_ == nullptr ? 0 : kernels_->num_setups(); }
+int Operator::num_setups() const { return action_->num_setups(); }
+
+double Operator::precision_error() const { return action_->precision_error(); }
 
 Operator::Usage Operator::usage() const { return {work_->num_applications, work_->seconds}; }
 
-const AssembledMatrix* Operator::matrix() const { return built_->matrix == nullptr ? nullptr : &current_matrix(); }
-
-const AssembledMatrix& Operator::current_matrix() const {
-  const std::lock_guard lock(work_->mutex);
-  if (matrix_ != nullptr && matrix_version_ == data_->version()) return *matrix_;
-  data_->require_values();
-  matrix_.reset(); // frees its memory before the next one takes some
-  matrix_ = std::make_unique<const AssembledMatrix>(built_->matrix, data_);
-  matrix_version_ = data_->version();
-  precision_error_ = require_precision(matrix_->storage_error(), single_keys(built_->options));
-  return *matrix_;
-}
+const AssembledMatrix* Operator::matrix() const { return action_->matrix(); }
 
 void Operator::set(const std::string& name, const Vector& values) { data_->set(name, values); }
 
@@ -225,14 +206,7 @@ bool Operator::has_boundary_parameter(const std::string& name) const {
   });
 }
 
-void Operator::refresh() const {
-  const std::lock_guard lock(work_->mutex);
-  if (kernels_ == nullptr)
-    (void)current_matrix();
-  else
-    kernels_->refresh();
-  if (diagonal_kernels_ != nullptr) diagonal_kernels_->refresh();
-}
+void Operator::refresh() const { action_->refresh(); }
 
 std::int64_t Operator::size() const {
   require_square(*built_, "solvers, preconditioners and diagonals need");
@@ -240,17 +214,13 @@ std::int64_t Operator::size() const {
 }
 
 const FormKernels& Operator::kernels() const {
-  if (kernels_ == nullptr) throw base::InternalError("an assembled matrix has no kernels of cells");
-  return *kernels_;
+  if (const auto* kernels = action_->kernels()) return *kernels;
+  throw base::InternalError("an assembled matrix has no kernels of cells");
 }
 
-std::span<const KernelInfo> Operator::info() const {
-  return kernels_ == nullptr ? std::span(&current_matrix().info(), 1) : std::span(kernels_->info());
-}
+std::span<const KernelInfo> Operator::info() const { return action_->info(); }
 
-machine::Counts Operator::counts() const {
-  return kernels_ == nullptr ? current_matrix().counts() : kernels_->counts();
-}
+machine::Counts Operator::counts() const { return action_->counts(); }
 
 template <class T>
 std::optional<typename Operator::VectorList<T>::Loan> Operator::projected(const device::Array<T>& x,
@@ -283,81 +253,70 @@ void Operator::apply(const SingleVector& x, SingleVector& y) const {
   apply_projected(x, y, work_->singles);
 }
 
-void Operator::run(const SingleVector& x, SingleVector& y, bool adds) const {
-  if (kernels_ == nullptr) return current_matrix().run(x, y, adds);
-  kernels_->run(x, y, adds);
-}
+void Operator::run(const SingleVector& x, SingleVector& y, bool adds) const { action_->run(x, y, adds); }
 
 void Operator::run(const Vector& x, Vector& y, bool adds) const {
-  if (!is_single() && kernels_ == nullptr) return current_matrix().run(x, y, adds);
-  if (!is_single()) return kernels_->run(&x, y, adds);
+  if (!is_single()) return action_->run(x, y, adds);
   check_size(trial_system(), x, "the input vector");
   check_size(system(), y, "the output vector");
   auto single_x = work_->singles.take([&] { return SingleVector(device(), x.size()); });
   auto single_y = work_->single_outputs.take([&] { return SingleVector(device(), y.size()); });
   auto runner = work_->runners.take([&] { return VectorRunner(device(), conversions); });
   runner->run("narrow", {}, {x, *single_x});
-  run(*single_x, *single_y, false);
+  action_->run(*single_x, *single_y, false);
   runner->run(adds ? "add_wide" : "widen", {}, {*single_y, y});
-}
-
-bool Operator::has_fused_work() const {
-  return kernels_ != nullptr && built_->is_square() && device()->shares_host_memory() &&
-         system().mesh->distribution == nullptr;
 }
 
 std::int64_t Operator::num_parts() const {
   const auto of_vectors = LinearOperator::num_parts();
-  if (!has_fused_work()) return of_vectors;
-  const auto of_cells = static_cast<std::int64_t>(kernels_->touched_ranges().parts.size());
+  const auto* touched = action_->touched_ranges();
+  if (touched == nullptr) return of_vectors;
+  const auto of_cells = static_cast<std::int64_t>(touched->parts.size());
   return is_single() ? std::max(of_cells, of_vectors) : of_cells; // vectors of doubles are not fused there
 }
 
-const Operator::FusedConstraints& Operator::fused_constraints() const {
+const Operator::FusedConstraints& Operator::fused_constraints(const TouchedRanges& parts) const {
   const std::lock_guard lock(work_->mutex);
-  if (fused_constraints_ == nullptr) {
-    const auto& parts = kernels_->touched_ranges();
+  if (fused_constraints_ == nullptr)
     fused_constraints_ = std::make_unique<const FusedConstraints>(FusedConstraints{
         parts.by_part(parts.before, identity_entries_), parts.by_part(parts.after, identity_entries_)});
-  }
   return *fused_constraints_;
 }
 
-void Operator::apply_with(Vector& x, Vector& y, const VectorWork& work) const {
-  if (!has_fused_work() || is_single()) return LinearOperator::apply_with(x, y, work);
-  apply_fused(x, y, work);
-}
+void Operator::apply_with(Vector& x, Vector& y, const VectorWork& work) const { apply_fused(x, y, work); }
 
-void Operator::apply_with(SingleVector& x, SingleVector& y, const VectorWork& work) const {
-  if (!has_fused_work() || !is_single()) return LinearOperator::apply_with(x, y, work);
-  apply_fused(x, y, work);
-}
+void Operator::apply_with(SingleVector& x, SingleVector& y, const VectorWork& work) const { apply_fused(x, y, work); }
 
+/// Work on vectors of another precision than the action's is not fused.
 template <class T> void Operator::apply_fused(device::Array<T>& x, device::Array<T>& y, const VectorWork& work) const {
-  if (identity_entries_.empty()) return kernels_->run(x, y, work);
+  const auto* parts = std::is_same_v<T, float> == is_single() ? action_->touched_ranges() : nullptr;
+  if (parts == nullptr) return LinearOperator::apply_with(x, y, work);
+  if (identity_entries_.empty()) return action_->run_with(x, y, work);
   check_size(system(), x, "the input vector");
   check_size(system(), y, "the output vector");
-  const auto& touched = fused_constraints();
+  const auto& touched = fused_constraints(*parts);
   const auto from = x.host_write(), to = y.host_write();
   // Values of x at constrained entries, which are 0 while kernels read x.
   std::vector<T> kept(identity_entries_.size());
-  kernels_->run(x, y,
-                {.before =
-                     [&](std::int64_t part, std::span<const EntryRange> ranges) {
-                       if (work.before) work.before(part, ranges);
-                       for (const auto i : touched.before[static_cast<std::size_t>(part)]) {
-                         auto& value = from[static_cast<std::size_t>(identity_entries_[static_cast<std::size_t>(i)])];
-                         kept[static_cast<std::size_t>(i)] = std::exchange(value, T(0));
-                       }
-                     },
-                 .after =
-                     [&](std::int64_t part, std::span<const EntryRange> ranges) {
-                       for (const auto i : touched.after[static_cast<std::size_t>(part)]) {
-                         const auto entry = static_cast<std::size_t>(identity_entries_[static_cast<std::size_t>(i)]);
-                         from[entry] = to[entry] = kept[static_cast<std::size_t>(i)];
-                       }
-                       if (work.after) work.after(part, ranges);
-                     }});
+  action_->run_with(x, y,
+                    {.before =
+                         [&](std::int64_t part, std::span<const EntryRange> ranges) {
+                           if (work.before) work.before(part, ranges);
+                           for (const auto i : touched.before[static_cast<std::size_t>(part)]) {
+                             auto& value =
+                                 from[static_cast<std::size_t>(identity_entries_[static_cast<std::size_t>(i)])];
+                             kept[static_cast<std::size_t>(i)] = std::exchange(value, T(0));
+                           }
+                         },
+                     .after =
+                         [&](std::int64_t part, std::span<const EntryRange> ranges) {
+                           for (const auto i : touched.after[static_cast<std::size_t>(part)]) {
+                             const auto entry =
+                                 static_cast<std::size_t>(identity_entries_[static_cast<std::size_t>(i)]);
+                             from[entry] = to[entry] = kept[static_cast<std::size_t>(i)];
+                           }
+                           if (work.after) work.after(part, ranges);
+                         }});
 }
 
 void Operator::apply_add(const Vector& x, Vector& y) const {
@@ -377,21 +336,8 @@ void Operator::apply_free(const Vector& x, Vector& y) const { run(x, y, false); 
 
 void Operator::diagonal(Vector& d) const {
   require_square(*built_, "a diagonal needs");
-  if (kernels_ == nullptr)
-    current_matrix().diagonal(d);
-  else
-    diagonal_kernels().run(nullptr, d, false);
+  action_->diagonal(d);
   identity_->set_one_at(d);
-}
-
-const FormKernels& Operator::diagonal_kernels() const {
-  const std::lock_guard lock(work_->mutex);
-  if (diagonal_kernels_ == nullptr) {
-    if (built_diagonal_ == nullptr)
-      built_diagonal_ = compiled(build_form(form(), system(), Purpose::diagonal, built_->options));
-    diagonal_kernels_ = std::make_unique<FormKernels>(built_diagonal_, data_);
-  }
-  return *diagonal_kernels_;
 }
 
 void Operator::set_boundary_values(std::vector<double> values) {

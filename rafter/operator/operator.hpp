@@ -25,6 +25,7 @@ struct Counts;
 /// Applies bilinear forms as operators.
 namespace rafter::op {
 
+class Action;
 class AssembledMatrix;
 class EntryList;
 class FormData;
@@ -35,6 +36,7 @@ struct DiagonalBlocks;
 struct GeneratedForm;
 struct KernelInfo;
 struct KernelOptions;
+struct TouchedRanges;
 template <class T> class FreeList;
 
 /// A bilinear form as an operator: y is in the vectors of the system of test functions, x in those of the trial
@@ -165,36 +167,28 @@ public:
   Usage usage() const;
   /// Relative difference from the same kernels in double precision (op::precision_error), found at construction.
   /// Construction throws InputError when it is more than max_precision_error.
-  double precision_error() const { return precision_error_; }
+  double precision_error() const;
 
 private:
   struct FusedConstraints;
   struct Work;
-  const FusedConstraints& fused_constraints() const;
+  const FusedConstraints& fused_constraints(const TouchedRanges& parts) const;
   template <class T> using VectorList = FreeList<device::Array<T>>;
   /// Returns a copy of x with 0 at identity_entries_. Returns nothing where there are none, and on a host where x is 0
   /// there: other devices would have to be waited for.
   template <class T>
   std::optional<typename VectorList<T>::Loan> projected(const device::Array<T>& x, VectorList<T>& vectors) const;
   template <class T> void apply_projected(const device::Array<T>& x, device::Array<T>& y, VectorList<T>& vectors) const;
-  /// Computes y = A x, or y += A x, without the conditions.
+  /// Computes y = A x, or y += A x, without the conditions. Vectors of doubles go through floats where the action is
+  /// on these.
   void run(const Vector& x, Vector& y, bool adds) const;
   void run(const SingleVector& x, SingleVector& y, bool adds) const;
-  const FormKernels& diagonal_kernels() const;
   const SparseAssembly& sparse_assembly() const;
-  /// Says whether work on vectors of the kernels' precision may be fused into them.
-  bool has_fused_work() const;
   template <class T> void apply_fused(device::Array<T>& x, device::Array<T>& y, const VectorWork& work) const;
-  /// The matrix for the values that are bound now; it is assembled again where they have changed.
-  const AssembledMatrix& current_matrix() const;
 
   std::shared_ptr<const GeneratedForm> built_;
-  mutable std::shared_ptr<const GeneratedForm> built_diagonal_;
-  std::shared_ptr<FormData> data_;             ///< shared by action, diagonal and matrix
-  std::unique_ptr<const FormKernels> kernels_; ///< null: the operator is an assembled matrix
-  /// Null: the operator is matrix-free, or the matrix is not assembled yet.
-  mutable std::unique_ptr<const AssembledMatrix> matrix_;
-  mutable std::uint64_t matrix_version_ = 0; ///< version of the data that the matrix was assembled from
+  std::shared_ptr<FormData> data_; ///< that of the action and of the sparse matrix
+  std::unique_ptr<const Action> action_;
   mutable space::Constraints constraints_;
   /// Constrained entries and, of a square operator, padding, in ascending order: there the operator is the identity.
   std::vector<std::int32_t> identity_entries_;
@@ -203,8 +197,6 @@ private:
   std::int64_t num_constrained_ = 0;                        ///< number of constrained unknowns of all processes
   std::vector<FieldCondition> conditions_; ///< those with expressions are what boundary values are computed from
   mutable bool are_boundary_values_stale_ = false;
-  mutable double precision_error_ = 0;
-  mutable std::unique_ptr<FormKernels> diagonal_kernels_;             ///< made on first use
   mutable std::unique_ptr<const SparseAssembly> sparse_assembly_;     ///< made on first use
   mutable std::unique_ptr<const FusedConstraints> fused_constraints_; ///< made on first use
   std::unique_ptr<Work> work_;

@@ -54,9 +54,9 @@ TEST_F(KernelArgumentsTest, AnyRoleMayBeRegisteredAndRead) {
   EXPECT_EQ(loops.find("order")->role, "order_of_the_test");
   const auto program = x_.device()->compile(emit::emit(loops, x_.device()->language()));
   const auto kernel = program->kernel(loops.name);
-  op::KernelArguments arguments(loops.arguments(), loops.launch, kept_);
+  op::KernelArguments arguments(kernel, loops.arguments(), loops.launch, kept_);
   const auto run = [&] {
-    const auto task = arguments.task(*kernel, 0, 3);
+    const auto task = arguments.task(0, 3);
     x_.device()->run(std::span(&task, 1))->wait();
     return std::vector<double>(y_.host_read().begin(), y_.host_read().end());
   };
@@ -79,21 +79,21 @@ TEST_F(KernelArgumentsTest, OffsetsAreThoseOfTheRegistry) {
   const auto loops = permutation();
   const auto program = x_.device()->compile(emit::emit(loops, x_.device()->language()));
   const auto kernel = program->kernel(loops.name);
-  op::KernelArguments arguments(loops.arguments(), loops.launch, kept_);
+  op::KernelArguments arguments(kernel, loops.arguments(), loops.launch, kept_);
   arguments.bind(shifted);
-  const auto task = arguments.task(*kernel, 1, 3); // these batches read places 0 and 1 after the offset
+  const auto task = arguments.task(1, 3); // these batches read places 0 and 1 after the offset
   x_.device()->run(std::span(&task, 1))->wait();
   EXPECT_EQ(y_.host_read()[1], 11);
   EXPECT_EQ(y_.host_read()[2], 12);
 }
 
 TEST_F(KernelArgumentsTest, WhatIsMissingIsNamed) {
-  op::KernelArguments arguments(permutation().arguments(), {}, {});
+  op::KernelArguments arguments(nullptr, permutation().arguments(), {}, {});
   const auto message = message_of([&] { arguments.bind(run_); });
   EXPECT_NE(message.find("order_of_the_test 3"), std::string::npos) << message;
   BufferRegistry never_made;
   never_made.add("order_of_the_test", 3, nullptr);
-  EXPECT_NE(message_of([&] { op::KernelArguments(permutation().arguments(), {}, never_made); }), "");
+  EXPECT_NE(message_of([&] { op::KernelArguments(nullptr, permutation().arguments(), {}, never_made); }), "");
 }
 
 TEST_F(KernelArgumentsTest, ARoleHasOneOwner) {

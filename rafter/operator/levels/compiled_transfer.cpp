@@ -12,8 +12,7 @@
 #include <rafter/mesh/generations.hpp>
 #include <rafter/operator/generate/kernel_target.hpp>
 #include <rafter/operator/levels/transfer_kernel.hpp>
-#include <rafter/operator/run/chunk_bounds.hpp>
-#include <rafter/operator/run/free_list.hpp>
+#include <rafter/operator/run/staged_kernels.hpp>
 #include <rafter/space/function_space.hpp>
 #include <rafter/tune/device_probe.hpp>
 #include <rafter/tune/unweighed_plans.hpp>
@@ -54,19 +53,12 @@ class CompiledTransfer final : public Transfer {
 public:
   CompiledTransfer(const TransferSpecification& of, TransferOptions options)
       : coarse_(of.coarse), fine_(of.fine), options_(std::move(options)),
-        device_(options_.device != nullptr ? options_.device : of.fine.discretisation->device("host")),
-        overwrite_(device_, base::AlignedVector<std::int32_t>{0, 0}),
-        add_(device_, base::AlignedVector<std::int32_t>{1, 0}) {
+        device_(options_.device != nullptr ? options_.device : of.fine.discretisation->device("host")) {
     require_systems(of);
     if (options_.planner == nullptr) options_.planner = tune::planner_of(*device_);
     for (std::size_t field = 0; field < fine_.spaces.size(); ++field)
       fields_.push_back(std::make_unique<const TransferStages>(transfer_stages(of, field, device_)));
     make_kernels();
-    for (const auto direction : directions)
-      for (std::size_t field = 0; field < fields_.size(); ++field)
-        work_[number(direction)].push_back(work_of(direction, field));
-    compile();
-    for (const auto* modes : {&overwrite_, &add_}) (void)modes->device_read(); // so that runs need not bring them there
   }
 
   std::int64_t rows() const override { return fine_.size(); }
@@ -92,7 +84,6 @@ public:
 
 private:
   using Kernels = std::vector<std::unique_ptr<TransferKernel>>; ///< the kernels of one field, shape (kind)
-  using Arguments = std::vector<KernelArguments>;
 
   static std::size_t number(TransferDirection direction) { return static_cast<std::size_t>(direction); }
   const System& source(TransferDirection direction) const {
@@ -105,6 +96,7 @@ private:
   // --- set-up
   // ---------------------------------------------------------------------------------------------------------
 
+  /// Makes texts at the same time, and compiles them all at once.
   void make_kernels() {
     struct Place {
       TransferDirection direction;
@@ -121,47 +113,44 @@ private:
       }
     }
     const auto flag_sets = device_->flag_sets();
+    std::vector<device::CompileJob> jobs(places.size());
     base::run_parallel(std::ssize(places), [&](std::int64_t i) {
       const auto& [direction, field, kind] = places[static_cast<std::size_t>(i)];
       const auto& cells = fields_[field]->kinds[kind];
       const auto plan = options_.plan ? in_precision(*options_.plan)
                                       : tune::plan_transfer(cells.cells_per_batch, options_.planner->register_width(),
                                                             target_of(*device_), flag_sets, options_.precision);
-      kernels_[number(direction)][field][kind] = std::make_unique<TransferKernel>(cells, direction, plan, *device_);
+      auto& kernel = kernels_[number(direction)][field][kind];
+      kernel = std::make_unique<TransferKernel>(cells, direction, plan, *device_);
+      jobs[static_cast<std::size_t>(i)] = {
+          kernel->source(),
+          {.language = device_->language(), .compiler = kernel->plan().compiler, .flag_set = kernel->plan().flags}};
     });
-  }
-  void compile() {
-    std::vector<TransferKernel*> all;
-    std::vector<device::CompileJob> jobs;
-    for (auto& of_direction : kernels_)
-      for (auto& of_field : of_direction)
-        for (auto& kernel : of_field) {
-          all.push_back(kernel.get());
-          jobs.push_back({kernel->source(),
-                          {.language = device_->language(),
-                           .compiler = kernel->plan().compiler,
-                           .flag_set = kernel->plan().flags}});
-        }
     const auto programs = device::compile_all(*device_, jobs);
-    for (std::size_t i = 0; i < all.size(); ++i) all[i]->bind(programs[i], *fine_.discretisation, device_);
+    auto program = programs.begin();
+    for (const auto direction : directions)
+      for (std::size_t field = 0; field < fields_.size(); ++field) {
+        StagedKernels::Arguments arguments;
+        for (auto& kernel : kernels_[number(direction)][field])
+          arguments.push_back(kernel->bind(**program++, *fine_.discretisation, device_));
+        staged_[number(direction)].push_back(
+            std::make_unique<const StagedKernels>(device_, std::move(arguments), stages_of(direction, field)));
+      }
   }
 
-  /// Kernels whose batches may run in any order have one run each, before the others.
-  ChunkStages work_of(TransferDirection direction, std::size_t field) const {
+  StagedKernels::Stages stages_of(TransferDirection direction, std::size_t field) const {
     const auto& kernels = kernels_[number(direction)][field];
-    std::vector<std::vector<BlockChunk>> stages(1);
+    std::vector<BlockChunk> whole;
     for (std::size_t kind = 0; kind < kernels.size(); ++kind)
       if (kernels[kind]->may_run_in_any_order())
-        stages.front().push_back({kind, 0, static_cast<std::int32_t>(fields_[field]->kinds[kind].num_batches())});
+        whole.push_back({kind, 0, static_cast<std::int32_t>(fields_[field]->kinds[kind].num_batches())});
+    StagedKernels::Stages stages;
     for (const auto& chunks : fields_[field]->stages) {
       auto& stage = stages.emplace_back();
       for (const auto& chunk : chunks)
-        if (const auto kind = static_cast<std::size_t>(chunk.block); !kernels[kind]->may_run_in_any_order())
-          stage.push_back({kind, chunk.batch_begin, chunk.batch_end});
+        stage.push_back({static_cast<std::size_t>(chunk.block), chunk.batch_begin, chunk.batch_end});
     }
-    std::erase_if(stages, [](const auto& stage) { return stage.empty(); });
-    return with_bounds(
-        stages, [&kernels](std::size_t kind) { return kernels[kind]->reads_bounds(); }, device_);
+    return with_first(whole, std::move(stages));
   }
 
   bool is_double() const { return options_.precision == schedule::Precision::double_precision; }
@@ -179,62 +168,34 @@ private:
     check_size(source(direction), from, "the input vector");
     check_size(target(direction), to, "the output vector");
     if (&from == &to) throw base::InputError("input and output are the same vector");
-    if (!adds) clear(direction, to);
+    if (!adds) clear_uncovered(to, target(direction).padding(), !has_adding(direction));
     for (std::size_t field = 0; field < fields_.size(); ++field) run_field(direction, field, from, to, adds);
   }
-  /// Clears what kernels do not write when they overwrite: padding, and fields whose kernels add to all entries.
-  template <class T> void clear(TransferDirection direction, device::Array<T>& to) const {
-    const auto& system = target(direction);
-    const auto padding = system.padding();
-    const bool is_adding = std::ranges::any_of(kernels_[number(direction)], [](const Kernels& of_field) {
+  /// Says whether kernels add to all entries of some field also where they are told to overwrite.
+  bool has_adding(TransferDirection direction) const {
+    return std::ranges::any_of(kernels_[number(direction)], [](const Kernels& of_field) {
       return std::ranges::any_of(of_field, [](const auto& kernel) { return kernel->adds(); });
     });
-    if (is_adding || (!padding.empty() && !device_->shares_host_memory())) {
-      to.device_overwrite()->clear();
-    } else if (!padding.empty()) {
-      const auto values = to.host_write();
-      for (const auto entry : padding) values[static_cast<std::size_t>(entry)] = 0;
-    }
   }
   template <class T>
   void run_field(TransferDirection direction, std::size_t field, const device::Array<T>& from, device::Array<T>& to,
                  bool adds) const {
-    const auto& kernels = kernels_[number(direction)][field];
-    const auto& work = work_[number(direction)][field];
-    auto arguments = free_arguments_[number(direction)].take([&] {
-      std::vector<Arguments> all;
-      for (const auto& of_field : kernels_[number(direction)]) {
-        auto& of = all.emplace_back();
-        for (const auto& kernel : of_field) of.push_back(kernel->arguments());
-      }
-      return all;
-    });
     device::BufferRegistry vectors;
     const auto bytes = [field](const System& system) {
       return sizeof(T) * static_cast<std::size_t>(system.offset(field));
     };
     vectors.add(schedule::role::input_vector, 0, from.device_read(), bytes(source(direction)));
     vectors.add(schedule::role::output_vector, 0, to.device_write(), bytes(target(direction)));
-    vectors.add(schedule::role::mode, 0, (adds ? add_ : overwrite_).device_read());
-    vectors.add(schedule::role::chunk_bounds, 0, work.bounds.device_read());
-    auto& bound = (*arguments)[field];
-    for (auto& of_kernel : bound) of_kernel.bind(vectors);
-    std::vector<device::Task> tasks;
-    for (const auto& stage : work.stages) {
-      tasks.clear();
-      for (const auto& [kind, begin, end] : stage) tasks.push_back(kernels[kind]->task(bound[kind], begin, end));
-      device_->run(tasks); // runs take the order in which they are asked for
-    }
+    staged_[number(direction)][field]->run(vectors, adds);
   }
 
   System coarse_, fine_;
   TransferOptions options_;
   std::shared_ptr<device::Device> device_;
-  device::Array<std::int32_t> overwrite_, add_; ///< the modes of kernels
   std::vector<std::unique_ptr<const TransferStages>> fields_;
-  std::array<std::vector<Kernels>, directions.size()> kernels_;  ///< shape (direction)(field)
-  std::array<std::vector<ChunkStages>, directions.size()> work_; ///< shape (direction)(field)
-  mutable std::array<FreeList<std::vector<Arguments>>, directions.size()> free_arguments_;
+  std::array<std::vector<Kernels>, directions.size()> kernels_; ///< shape (direction)(field)
+  std::array<std::vector<std::unique_ptr<const StagedKernels>>, directions.size()>
+      staged_; ///< the same kernels, shape (direction)(field)
 };
 
 } // namespace

@@ -50,49 +50,41 @@ schedule::Plan fitted(schedule::Plan plan, const TransferCells& cells) {
 
 TransferKernel::TransferKernel(const TransferCells& cells, TransferDirection direction, const schedule::Plan& plan,
                                const device::Device& device)
-    : cells_(cells), direction_(direction), plan_(fitted(plan, cells)) {
+    : cells_(cells), direction_(direction) {
   const auto program = kernel::build_transfer(cells.input(direction));
-  const auto loops = schedule::lower(lowering_input(cells, direction, program, target_of(device)), plan_);
+  program_.plan = fitted(plan, cells);
+  const auto loops = schedule::lower(lowering_input(cells, direction, program, target_of(device)), program_.plan);
   emit::record("tensors", loops.name, [&] { return program.to_string(); });
-  source_ = emit::emit(loops, device.language());
-  name_ = loops.name;
-  cell_flops_ = kernel::count_flops(program);
-  loop_arguments_ = loops.arguments();
-  launch_ = loops.launch;
-  masks_ = program.masks;
+  program_.source = emit::emit(loops, device.language());
+  program_.name = loops.name;
+  program_.arguments = loops.arguments();
+  program_.launch = loops.launch;
   for (const auto& matrix : program.matrices)
-    packed_matrices_.push_back(matrix.is_data ? schedule::packed_table(matrix, plan_) : std::vector<double>{});
+    program_.matrices.push_back(matrix.is_data ? schedule::packed_table(matrix, program_.plan) : std::vector<double>{});
+  masks_ = program.masks;
 }
 
-void TransferKernel::bind(std::shared_ptr<const device::Program> program, const space::Discretisation& discretisation,
-                          const std::shared_ptr<device::Device>& device) {
-  kernel_ = program->kernel(name_);
-  for (const auto& matrix : packed_matrices_)
-    matrices_.push_back(shared_numbers(discretisation, device, matrix, plan_.compute));
+KernelArguments TransferKernel::bind(const device::Program& compiled, const space::Discretisation& discretisation,
+                                     const std::shared_ptr<device::Device>& device) {
+  tables_ = {discretisation, device, program_, program_.plan.compute};
   device::BufferRegistry kept;
-  for (std::size_t i = 0; i < matrices_.size(); ++i)
-    kept.add(schedule::role::matrix, static_cast<int>(i), matrices_[i]->device_read());
-  add_tables(kept, device);
+  tables_.add_to(kept);
+  add_cells(kept, device);
   add_masks(kept);
-  arguments_ = {loop_arguments_, launch_, kept};
+  return {compiled, program_, kept};
 }
 
-void TransferKernel::add_tables(device::BufferRegistry& registry, const std::shared_ptr<device::Device>& device) {
+void TransferKernel::add_cells(device::BufferRegistry& registry, const std::shared_ptr<device::Device>& device) {
   std::vector<const space::IndexTables*> spaces{cells_.coarse.tables.get()};
   for (const auto& child : cells_.children) spaces.push_back(child.tables.get());
   for (std::size_t i = 0; i < spaces.size(); ++i) {
     const int number = static_cast<int>(i);
-    spaces[i]->add_to(registry, number, [&](std::string_view role) { return reads(loop_arguments_, role, number); });
+    spaces[i]->add_to(registry, number, [&](std::string_view role) { return reads(program_.arguments, role, number); });
   }
-  for (const auto& argument : loop_arguments_)
-    if (argument.role == schedule::role::table)
-      tables_.emplace_back(device, base::AlignedVector<std::int32_t>(argument.values.begin(), argument.values.end()));
-  for (std::size_t i = 0; i < tables_.size(); ++i)
-    registry.add(schedule::role::table, static_cast<int>(i), tables_[i].device_read());
   base::AlignedVector<std::int32_t> active(static_cast<std::size_t>(cells_.num_batches()), cells_.cells_per_batch);
   if (!active.empty())
     active.back() = static_cast<std::int32_t>(cells_.num_cells - (cells_.num_batches() - 1) * cells_.cells_per_batch);
-  num_active_ = Integers(device, std::move(active));
+  num_active_ = {device, std::move(active)};
   registry.add(schedule::role::num_active, 0, num_active_.device_read());
 }
 

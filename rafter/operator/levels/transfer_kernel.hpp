@@ -9,6 +9,7 @@
 #include <rafter/operator/run/kernel_arguments.hpp>
 #include <rafter/schedule/mapping.hpp>
 #include <rafter/schedule/plan.hpp>
+#include <rafter/tune/generation_cache.hpp>
 
 namespace rafter::op {
 
@@ -20,44 +21,26 @@ public:
   TransferKernel(const TransferCells& cells, kernel::TransferDirection direction, const schedule::Plan& plan,
                  const device::Device& device);
 
-  const std::string& source() const { return source_; }
-  const schedule::Plan& plan() const { return plan_; }
+  const std::string& source() const { return program_.source; }
+  const schedule::Plan& plan() const { return program_.plan; }
   /// Says whether the kernel adds to all entries also where it is told to overwrite: they are cleared before.
-  bool adds() const { return cells_.has_lists() || !schedule::stores_first_touched(plan_); }
-  bool may_run_in_any_order() const { return schedule::may_run_in_any_order(plan_); }
-  bool reads_bounds() const { return reads(loop_arguments_, schedule::role::chunk_bounds, 0); }
-  /// Operations of the tensor program for one coarse cell.
-  double cell_flops() const { return cell_flops_; }
-
-  /// Binds the data that stay. The program is that of source().
-  void bind(std::shared_ptr<const device::Program> program, const space::Discretisation& discretisation,
-            const std::shared_ptr<device::Device>& device);
-
-  /// Returns the arguments that stay. A run binds its vectors in a copy of its own.
-  const KernelArguments& arguments() const { return arguments_; }
-  device::Task task(const KernelArguments& arguments, std::int64_t begin, std::int64_t end) const {
-    return arguments.task(*kernel_, begin, end);
-  }
+  bool adds() const { return cells_.has_lists() || !schedule::stores_first_touched(plan()); }
+  bool may_run_in_any_order() const { return schedule::may_run_in_any_order(plan()); }
+  /// Returns the kernel of a compiled program, which is that of source(), with the data that stay. They belong to this
+  /// object.
+  KernelArguments bind(const device::Program& compiled, const space::Discretisation& discretisation,
+                       const std::shared_ptr<device::Device>& device);
 
 private:
-  using Integers = space::IndexTables::Integers;
-  void add_tables(device::BufferRegistry& registry, const std::shared_ptr<device::Device>& device);
+  void add_cells(device::BufferRegistry& registry, const std::shared_ptr<device::Device>& device);
   void add_masks(device::BufferRegistry& registry) const;
 
   const TransferCells& cells_;
   kernel::TransferDirection direction_;
-  schedule::Plan plan_;
-  std::string source_, name_;
-  double cell_flops_ = 0;
-  std::vector<schedule::LoopBuffer> loop_arguments_;
-  device::Launch launch_;
+  tune::GeneratedProgram program_;
   std::vector<kernel::FieldMask> masks_;
-  std::vector<std::vector<double>> packed_matrices_; ///< by number; empty where the numbers stand in the text
-  std::shared_ptr<const device::Kernel> kernel_;
-  KernelArguments arguments_; ///< only those that stay are bound
-  std::vector<std::shared_ptr<const Numbers>> matrices_;
-  std::vector<Integers> tables_;
-  Integers num_active_;
+  ProgramTables tables_;
+  device::Array<std::int32_t> num_active_;
 };
 
 } // namespace rafter::op

@@ -45,112 +45,87 @@ double round_entries(const Entries& entries, base::AlignedVector<float>& rounded
 
 } // namespace
 
-class AssembledMatrix::Implementation {
-public:
-  Implementation(std::shared_ptr<const GeneratedMatrix> built, std::shared_ptr<FormData> data)
-      : built_(std::move(built)), info_(built_->info), device_(built_->cells->options.device) {
-    if (built_->program == nullptr) throw base::InternalError("a matrix is compiled before it is bound to data");
-    const auto begin = std::chrono::steady_clock::now();
-    if (const auto lack = memory_lack(*built_, info_.plan); !lack.empty())
-      throw base::InputError(lack + "use another mapping than assembled");
-    set_up(std::move(data));
-    setup_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  }
-
-  template <class T> void run(const device::Array<T>& x, device::Array<T>& y, bool adds) {
-    if (sizeof(T) != vector_word_bytes())
-      throw base::InternalError("the vectors have another precision than those of the matrix");
-    check_size(built_->system, x, "the input vector");
-    check_size(built_->system, y, "the output vector");
-    if (&x == &y) throw base::InputError("input and output are the same vector");
-    product_->run(x, y, adds);
-  }
-
-  void diagonal(Vector& d) const {
-    check_size(built_->system, d, "the diagonal");
-    std::ranges::copy(diagonal_, d.host_overwrite().begin());
-  }
-
-  machine::Counts counts() const {
-    auto result = info_.counts;
-    const double vector_bytes = static_cast<double>(vector_word_bytes()) * static_cast<double>(built_->system.size());
-    result.global_bytes_read += vector_bytes;
-    result.global_bytes_written += vector_bytes;
-    return result;
-  }
-
-  const KernelInfo& info() const { return info_; }
-  double storage_error() const { return storage_error_; }
-  double setup_seconds() const { return setup_seconds_; }
-
-private:
-  /// Bytes of an entry of the vectors.
-  std::size_t vector_word_bytes() const {
-    return info_.plan.accumulate == schedule::Precision::double_precision ? sizeof(double) : sizeof(float);
-  }
-
-  void set_up(std::shared_ptr<FormData> data) {
-    const CellUnknowns unknowns(built_->system, *device_, built_->coupling.block_size());
-    SlicedPattern pattern(unknowns, built_->coupling, built_->system.size(), schedule::slice_height(info_.plan),
-                          *device_);
-    auto entries = CellSum(*built_, unknowns, pattern, std::move(data)).run();
-    diagonal_ = diagonal_of(pattern, entries);
-    count(pattern);
-    Numbers numbers;
-    if (info_.plan.storage == schedule::Precision::double_precision)
-      numbers = Numbers(Vector(device_, std::move(entries)));
-    else {
-      base::AlignedVector<float> rounded;
-      storage_error_ = round_entries(entries, rounded);
-      numbers = Numbers(device::Array<float>(device_, std::move(rounded)));
-    }
-    product_ = std::make_unique<const SlicedProduct>(device_, built_->loops, *built_->program,
-                                                     SliceTables{.num_rows = pattern.num_rows,
-                                                                 .starts = std::move(pattern.starts),
-                                                                 .rows = std::move(pattern.rows),
-                                                                 .columns = std::move(pattern.columns)},
-                                                     std::move(numbers));
-  }
-
-  void count(const SlicedPattern& pattern) {
-    const double block_entries = pattern.block * pattern.block, stored = static_cast<double>(pattern.num_stored());
-    const double entry_bytes = info_.plan.storage == schedule::Precision::double_precision ? 8 : 4,
-                 word_bytes = static_cast<double>(vector_word_bytes());
-    info_.num_cells = pattern.num_rows;
-    info_.num_batches = pattern.num_slices();
-    info_.counts = {.flops = 2 * block_entries * stored,
-                    .operations = block_entries * stored,
-                    .effective_flops = 2 * block_entries * static_cast<double>(pattern.num_blocks),
-                    .global_bytes_read = stored * (entry_bytes * block_entries + 4) +
-                                         4.0 * static_cast<double>(pattern.rows.size() + pattern.starts.size()),
-                    .local_bytes_read = stored * (entry_bytes * block_entries + 4 + word_bytes * pattern.block) +
-                                        4.0 * static_cast<double>(pattern.rows.size() + 2 * pattern.starts.size()),
-                    .local_bytes_written = word_bytes * static_cast<double>(built_->system.size())};
-    // No two accesses go to the same place, so that no cache saves any.
-    info_.counts.least_local_bytes_read = info_.counts.local_bytes_read;
-    info_.counts.least_local_bytes_written = info_.counts.local_bytes_written;
-  }
-
-  std::shared_ptr<const GeneratedMatrix> built_;
-  KernelInfo info_;
-  std::shared_ptr<device::Device> device_;
-  std::unique_ptr<const SlicedProduct> product_;
-  std::vector<double> diagonal_;
-  double storage_error_ = 0, setup_seconds_ = 0;
-};
-
 AssembledMatrix::AssembledMatrix(std::shared_ptr<const GeneratedMatrix> built, std::shared_ptr<FormData> data)
-    : implementation_(std::make_unique<Implementation>(std::move(built), std::move(data))) {}
-AssembledMatrix::~AssembledMatrix() = default;
-AssembledMatrix::AssembledMatrix(AssembledMatrix&&) noexcept = default;
-AssembledMatrix& AssembledMatrix::operator=(AssembledMatrix&&) noexcept = default;
+    : built_(std::move(built)), info_(built_->info) {
+  if (built_->program == nullptr) throw base::InternalError("a matrix is compiled before it is bound to data");
+  const auto begin = std::chrono::steady_clock::now();
+  if (const auto lack = memory_lack(*built_, info_.plan); !lack.empty())
+    throw base::InputError(lack + "use another mapping than assembled");
+  set_up(std::move(data));
+  setup_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
 
-void AssembledMatrix::run(const Vector& x, Vector& y, bool adds) const { implementation_->run(x, y, adds); }
-void AssembledMatrix::run(const SingleVector& x, SingleVector& y, bool adds) const { implementation_->run(x, y, adds); }
-void AssembledMatrix::diagonal(Vector& d) const { implementation_->diagonal(d); }
-const KernelInfo& AssembledMatrix::info() const { return implementation_->info(); }
-machine::Counts AssembledMatrix::counts() const { return implementation_->counts(); }
-double AssembledMatrix::storage_error() const { return implementation_->storage_error(); }
-double AssembledMatrix::setup_seconds() const { return implementation_->setup_seconds(); }
+AssembledMatrix::~AssembledMatrix() = default;
+
+void AssembledMatrix::run(const Vector& x, Vector& y, bool adds) const { multiply(x, y, adds); }
+void AssembledMatrix::run(const SingleVector& x, SingleVector& y, bool adds) const { multiply(x, y, adds); }
+
+template <class T> void AssembledMatrix::multiply(const device::Array<T>& x, device::Array<T>& y, bool adds) const {
+  if (sizeof(T) != vector_word_bytes())
+    throw base::InternalError("the vectors have another precision than those of the matrix");
+  check_size(built_->system, x, "the input vector");
+  check_size(built_->system, y, "the output vector");
+  if (&x == &y) throw base::InputError("input and output are the same vector");
+  product_->run(x, y, adds);
+}
+
+void AssembledMatrix::diagonal(Vector& d) const {
+  check_size(built_->system, d, "the diagonal");
+  std::ranges::copy(diagonal_, d.host_overwrite().begin());
+}
+
+machine::Counts AssembledMatrix::counts() const {
+  auto result = info_.counts;
+  const double vector_bytes = static_cast<double>(vector_word_bytes()) * static_cast<double>(built_->system.size());
+  result.global_bytes_read += vector_bytes;
+  result.global_bytes_written += vector_bytes;
+  return result;
+}
+
+std::size_t AssembledMatrix::vector_word_bytes() const {
+  return info_.plan.accumulate == schedule::Precision::double_precision ? sizeof(double) : sizeof(float);
+}
+
+void AssembledMatrix::set_up(std::shared_ptr<FormData> data) {
+  const auto& device = built_->cells->options.device;
+  const CellUnknowns unknowns(built_->system, *device, built_->coupling.block_size());
+  SlicedPattern pattern(unknowns, built_->coupling, built_->system.size(), schedule::slice_height(info_.plan), *device);
+  auto entries = CellSum(*built_, unknowns, pattern, std::move(data)).run();
+  diagonal_ = diagonal_of(pattern, entries);
+  count(pattern);
+  Numbers numbers;
+  if (info_.plan.storage == schedule::Precision::double_precision)
+    numbers = Numbers(Vector(device, std::move(entries)));
+  else {
+    base::AlignedVector<float> rounded;
+    storage_error_ = round_entries(entries, rounded);
+    numbers = Numbers(device::Array<float>(device, std::move(rounded)));
+  }
+  product_ = std::make_unique<const SlicedProduct>(device, built_->loops, built_->program->kernel(built_->loops.name),
+                                                   SliceTables{.num_rows = pattern.num_rows,
+                                                               .starts = std::move(pattern.starts),
+                                                               .rows = std::move(pattern.rows),
+                                                               .columns = std::move(pattern.columns)},
+                                                   std::move(numbers));
+}
+
+void AssembledMatrix::count(const SlicedPattern& pattern) {
+  const double block_entries = pattern.block * pattern.block, stored = static_cast<double>(pattern.num_stored());
+  const double entry_bytes = info_.plan.storage == schedule::Precision::double_precision ? 8 : 4,
+               word_bytes = static_cast<double>(vector_word_bytes());
+  info_.num_cells = pattern.num_rows;
+  info_.num_batches = pattern.num_slices();
+  info_.counts = {.flops = 2 * block_entries * stored,
+                  .operations = block_entries * stored,
+                  .effective_flops = 2 * block_entries * static_cast<double>(pattern.num_blocks),
+                  .global_bytes_read = stored * (entry_bytes * block_entries + 4) +
+                                       4.0 * static_cast<double>(pattern.rows.size() + pattern.starts.size()),
+                  .local_bytes_read = stored * (entry_bytes * block_entries + 4 + word_bytes * pattern.block) +
+                                      4.0 * static_cast<double>(pattern.rows.size() + 2 * pattern.starts.size()),
+                  .local_bytes_written = word_bytes * static_cast<double>(built_->system.size())};
+  // No two accesses go to the same place, so that no cache saves any.
+  info_.counts.least_local_bytes_read = info_.counts.local_bytes_read;
+  info_.counts.least_local_bytes_written = info_.counts.local_bytes_written;
+}
 
 } // namespace rafter::op

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include <rafter/base/error.hpp>
-#include <rafter/emit/c_family.hpp>
 #include <rafter/operator/generate/cell_unknowns.hpp>
 #include <rafter/operator/generate/kernel_target.hpp>
 #include <rafter/operator/run/sparse_matrix.hpp>
@@ -60,36 +59,27 @@ Slices slices_of(const SparseMatrix& matrix, int height) {
 
 } // namespace
 
-SlicedProduct::SlicedProduct(std::shared_ptr<device::Device> device, const schedule::LoopProgram& loops,
-                             const device::Program& program, SliceTables tables, Numbers entries)
-    : device_(std::move(device)), kernel_(program.kernel(loops.name)), overwrite_(device_, {0, tables.num_rows}),
-      add_(device_, {1, tables.num_rows}), rows_(device_, std::move(tables.rows)),
-      columns_(device_, std::move(tables.columns)), entries_(std::move(entries)),
-      ranges_(balanced_ranges(tables.starts, *device_)) {
+SlicedProduct::SlicedProduct(const std::shared_ptr<device::Device>& device, const schedule::LoopProgram& loops,
+                             std::shared_ptr<const device::Kernel> kernel, SliceTables tables, Numbers entries)
+    : rows_(device, std::move(tables.rows)), columns_(device, std::move(tables.columns)), entries_(std::move(entries)) {
   if (tables.starts.back() > std::numeric_limits<std::int32_t>::max())
     throw base::InputError("an assembled matrix of more than 2147483647 columns of slices: use another mapping");
-  starts_ = Integers(device_, base::AlignedVector<std::int32_t>(tables.starts.begin(), tables.starts.end()));
+  starts_ = Integers(device, base::AlignedVector<std::int32_t>(tables.starts.begin(), tables.starts.end()));
   device::BufferRegistry kept;
   kept.add(schedule::role::slice_starts, 0, starts_.device_read());
   kept.add(schedule::role::rows, 0, rows_.device_read());
   kept.add(schedule::role::columns, 0, columns_.device_read());
   kept.add(schedule::role::entries, 0, entries_.device_read());
-  arguments_ = {loops.arguments(), loops.launch, kept};
-  for (const auto* modes : {&overwrite_, &add_}) modes->device_read(); // so that runs need not bring them there
+  product_.emplace(device, StagedKernels::Arguments{{std::move(kernel), loops.arguments(), loops.launch, kept}},
+                   StagedKernels::Stages{ranges_of(balanced_ranges(tables.starts, *device))}, tables.num_rows);
 }
 
 template <class T> void SlicedProduct::multiply(const device::Array<T>& x, device::Array<T>& y, bool adds) const {
   device::BufferRegistry vectors;
-  vectors.add(schedule::role::mode, 0, (adds ? add_ : overwrite_).device_read());
   vectors.add(schedule::role::input_vector, 0, x.device_read());
   vectors.add(schedule::role::output_vector, 0,
               adds ? y.device_write() : y.device_overwrite()); // the product stores all rows
-  auto arguments = free_arguments_.take([this] { return arguments_; });
-  arguments->bind(vectors);
-  std::vector<device::Task> tasks;
-  for (std::size_t r = 0; r + 1 < ranges_.size(); ++r)
-    if (ranges_[r] < ranges_[r + 1]) tasks.push_back(arguments->task(*kernel_, ranges_[r], ranges_[r + 1]));
-  device_->run(tasks);
+  product_->run(vectors, adds);
 }
 
 template void SlicedProduct::multiply(const Vector& x, Vector& y, bool adds) const;
@@ -101,10 +91,8 @@ std::unique_ptr<const SlicedProduct> make_sliced_product(const std::shared_ptr<d
   plan.storage = plan.accumulate = precision;
   plan.mapping = schedule::assembled_mapping;
   const auto loops = schedule::matrix_product(1, plan, target_of(*device));
-  const auto language = device->language();
-  const auto program = device->compile(emit::emit(loops, language), {.language = language});
   auto slices = slices_of(matrix, schedule::slice_height(plan));
-  return std::make_unique<const SlicedProduct>(device, loops, *program, std::move(slices.tables),
+  return std::make_unique<const SlicedProduct>(device, loops, compiled(*device, loops), std::move(slices.tables),
                                                Numbers(device, std::span<const double>(slices.entries), precision));
 }
 

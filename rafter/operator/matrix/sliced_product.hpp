@@ -2,12 +2,12 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <rafter/operator/run/cell_data.hpp>
-#include <rafter/operator/run/free_list.hpp>
-#include <rafter/operator/run/kernel_arguments.hpp>
 #include <rafter/operator/run/linear_operator.hpp>
+#include <rafter/operator/run/staged_kernels.hpp>
 
 /// Products of matrices in slices with vectors, in the memory of a device.
 namespace rafter::op {
@@ -22,10 +22,10 @@ struct SliceTables {
 /// The product of a matrix in slices. Several threads may run it at the same time.
 class SlicedProduct {
 public:
-  /// `loops` is a program of schedule::matrix_product, `program` what the device made of it, `entries` the entries in
+  /// `loops` is a program of schedule::matrix_product, `kernel` what the device made of it, `entries` the entries in
   /// slices. Throws InputError where the slices have more than 2147483647 columns.
-  SlicedProduct(std::shared_ptr<device::Device> device, const schedule::LoopProgram& loops,
-                const device::Program& program, SliceTables tables, Numbers entries);
+  SlicedProduct(const std::shared_ptr<device::Device>& device, const schedule::LoopProgram& loops,
+                std::shared_ptr<const device::Kernel> kernel, SliceTables tables, Numbers entries);
   /// Computes y = A x, or y += A x when `adds` is true, on vectors of the precision that `loops` has for them. On a
   /// device with memory of its own it is queued.
   void run(const Vector& x, Vector& y, bool adds) const { multiply(x, y, adds); }
@@ -35,13 +35,9 @@ private:
   using Integers = device::Array<std::int32_t>;
   template <class T> void multiply(const device::Array<T>& x, device::Array<T>& y, bool adds) const;
 
-  std::shared_ptr<device::Device> device_;
-  std::shared_ptr<const device::Kernel> kernel_;
-  Integers overwrite_, add_, starts_, rows_, columns_;
+  Integers starts_, rows_, columns_;
   Numbers entries_;
-  KernelArguments arguments_; ///< only those that stay are bound
-  mutable FreeList<KernelArguments> free_arguments_;
-  std::vector<std::int64_t> ranges_; ///< first slice of each thread, shape (thread + 1)
+  std::optional<const StagedKernels> product_; ///< one stage of one kernel, in which threads have ranges of slices
 };
 
 /// Makes the product of a matrix in compressed rows, which may have more rows or columns than the other. `precision` is

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include <rafter/base/error.hpp>
+#include <rafter/operator/generate/cell_unknowns.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/schedule/counts.hpp>
 #include <rafter/schedule/least_traffic.hpp>
@@ -29,31 +30,25 @@ constexpr std::array<std::string_view, 1> total_loops{"total(| sums): sum total 
 
 } // namespace
 
-void BoundKernel::Tables::add_to(device::BufferRegistry& registry) const {
-  for (std::size_t i = 0; i < matrices.size(); ++i)
-    registry.add(schedule::role::matrix, static_cast<int>(i), matrices[i]->device_read());
-  for (std::size_t i = 0; i < values.size(); ++i)
-    registry.add(schedule::role::table, static_cast<int>(i), values[i].device_read());
-  registry.add(schedule::role::points, 0, points->device_read());
-  registry.add(schedule::role::weights, 0, weights->device_read());
-}
-
 BoundKernel::BoundKernel(const GeneratedForm& form, const GeneratedBlock& piece)
     : form_(form), piece_(piece), device_(form.options.device), info_(piece.kernel.info),
-      kernel_(piece.program->kernel(piece.kernel.generation.main.name)),
-      tables_(tables(piece.kernel.generation.main, info_.plan.compute)) {
+      tables_(*form.system.discretisation, device_, piece.kernel.generation.main, info_.plan.compute) {
   for (std::size_t i = 0; i < piece.spaces.size(); ++i)
     spaces_.push_back(piece.block < 0 ? piece.spaces[i]->index_tables(piece.facet_dofs[i], device_)
                                       : piece.spaces[i]->index_tables(piece.block, device_));
   fill_data();
   count();
+}
+
+KernelArguments BoundKernel::arguments() const {
+  const auto& main = piece_.kernel.generation.main;
   device::BufferRegistry kept;
-  add_data(piece.kernel.generation.main.arguments, kept);
+  add_data(main.arguments, kept);
   tables_.add_to(kept);
   kept.add(schedule::role::data_rows, 0, data_rows_.device_read());
   kept.add(schedule::role::stored_point, 0, stored_point_.device_read());
   kept.add(schedule::role::stored_cell, 0, stored_cell_.device_read());
-  arguments_ = {piece.kernel.generation.main.arguments, piece.kernel.generation.main.launch, kept};
+  return {*piece_.program, main, kept};
 }
 
 void BoundKernel::add_data(const std::vector<schedule::LoopBuffer>& arguments, device::BufferRegistry& registry) const {
@@ -94,20 +89,6 @@ void BoundKernel::fill_data() {
     totals_.emplace_back(device_, total_loops,
                          std::vector{EntryRange{begin, begin + static_cast<std::int32_t>(batches * lanes)}});
   }
-}
-
-BoundKernel::Tables BoundKernel::tables(const tune::GeneratedProgram& program, schedule::Precision compute) const {
-  const auto shared = [&](const std::vector<double>& values) {
-    return shared_numbers(*form_.system.discretisation, device_, values, compute);
-  };
-  Tables result;
-  for (const auto& matrix : program.matrices) result.matrices.push_back(shared(matrix));
-  result.points = shared(program.points);
-  result.weights = shared(program.weights);
-  for (const auto& argument : program.arguments)
-    if (argument.role == schedule::role::table)
-      result.values.push_back(device::to_array<std::int32_t>(device_, argument.values));
-  return result;
 }
 
 /// Bytes of the entries that a run clears because a batch is the first to touch them. The count of the loop program
@@ -194,16 +175,15 @@ std::unique_ptr<BoundKernel::Setup> BoundKernel::make_setup() const {
   base::AlignedVector<std::int32_t> numbers(static_cast<std::size_t>(piece_.rows.count()));
   std::iota(numbers.begin(), numbers.end(), 0);
   auto result = std::make_unique<Setup>();
-  result->kernel = piece_.setup_program->kernel(setup.name);
-  result->tables = tables(setup, schedule::Precision::double_precision);
+  result->tables = {*form_.system.discretisation, device_, setup, schedule::Precision::double_precision};
   result->row_of_row = Integers(device_, std::move(numbers));
-  result->mode = Integers(device_, {0, form_.coefficients.count()});
   device::BufferRegistry kept;
   add_data(setup.arguments, kept);
   result->tables.add_to(kept);
-  kept.add(schedule::role::mode, 0, result->mode.device_read());
   kept.add(schedule::role::data_rows, 0, result->row_of_row.device_read());
-  result->arguments = {setup.arguments, setup.launch, kept};
+  result->kernel.emplace(device_, StagedKernels::Arguments{{*piece_.setup_program, setup, kept}},
+                         StagedKernels::Stages{ranges_of(thread_ranges(piece_.rows.count(), *device_))},
+                         form_.coefficients.count());
   return result;
 }
 
@@ -214,24 +194,16 @@ void BoundKernel::run_setup(const FormData& data) {
   data.add_to(run, form_.num_trials());
   run.add(schedule::role::stored_point, 0, stored_point_.device_write());
   run.add(schedule::role::stored_cell, 0, stored_cell_.device_write());
-  setup_->arguments.bind(run);
-  std::vector<device::Task> tasks; // threads may take any ranges of rows, because rows are disjoint
-  const std::int64_t parts = std::max(1, device_->num_threads()), count = piece_.rows.count();
-  for (std::int64_t p = 0; p < parts; ++p)
-    tasks.push_back(setup_->arguments.task(*setup_->kernel, count * p / parts, count * (p + 1) / parts));
-  device_->run(tasks);
+  setup_->kernel->run(run, false); // threads may take any ranges of rows, because rows are disjoint
   const auto& built = piece_.kernel.generation;
   if (built.setup_fields.empty() && built.setup_parameters.empty())
     setup_.reset(); // the data of the mesh never change, so that set-up need not run again
 }
 
-void BoundKernel::bind(KernelArguments& arguments, const device::BufferRegistry& run, device::Buffer* mode) {
-  device::BufferRegistry own;
-  own.add(schedule::role::mode, 0, mode);
+void BoundKernel::add_integrals(device::BufferRegistry& run) {
   for (std::size_t value = 0; value < num_integrals_; ++value)
-    own.add(schedule::role::integral, static_cast<int>(value), integrals_.device_write(),
+    run.add(schedule::role::integral, static_cast<int>(value), integrals_.device_write(),
             sizeof(double) * value * (integrals_.size() / num_integrals_));
-  arguments.bind(run, own);
 }
 
 void MatrixWork::add_to(device::BufferRegistry& registry) {
@@ -248,7 +220,7 @@ CellMatrices BoundKernel::cell_matrices(const KernelArguments& arguments, std::i
   if (geometry_ != nullptr) write_cells(begin, end, work);
   device::BufferRegistry used;
   work.add_to(used); // what was written on the host goes to the device, and earlier matrices on the host become stale
-  const device::Task batches = task(arguments, first, first + end - begin);
+  const device::Task batches = arguments.task(first, first + end - begin);
   device_->run(std::span(&batches, 1));
   return {.batch_begin = begin, .batch_end = end, .values = work.values.host_read()};
 }

@@ -9,7 +9,7 @@
 #include <rafter/operator/run/cell_data.hpp>
 #include <rafter/operator/run/form_data.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
-#include <rafter/operator/run/kernel_arguments.hpp>
+#include <rafter/operator/run/staged_kernels.hpp>
 #include <rafter/operator/run/vector_runner.hpp>
 #include <rafter/space/index_tables.hpp>
 
@@ -51,14 +51,10 @@ public:
   /// Counts the runs of the set-up kernel so far.
   int num_setups() const { return num_setups_; }
 
-  /// Returns the arguments that stay. A run binds a copy of its own.
-  const KernelArguments& arguments() const { return arguments_; }
-  /// Binds the vectors and parameters of a run and its mode in a copy of the arguments.
-  void bind(KernelArguments& arguments, const device::BufferRegistry& run, device::Buffer* mode);
-  /// Returns a task that runs batches begin .. end - 1 on bound arguments, to which it refers.
-  device::Task task(const KernelArguments& arguments, std::int64_t begin, std::int64_t end) const {
-    return arguments.task(*kernel_, begin, end);
-  }
+  /// Returns the kernel with the arguments that stay, which belong to this object.
+  KernelArguments arguments() const;
+  /// Registers where a run leaves what its batches add to a functional.
+  void add_integrals(device::BufferRegistry& run);
 
   /// Computes the matrices of batches begin .. end - 1, which have different records (num_records()). Only kernels of
   /// Purpose::matrix do so. `arguments` are bound to `work`, which holds the output. What the kernel reads of the cells
@@ -76,23 +72,13 @@ public:
   std::vector<double> integrals() const;
 
 private:
-  /// The tables of elements and quadrature rules, packed as the kernel of a program reads them.
-  struct Tables {
-    std::vector<std::shared_ptr<const Numbers>> matrices; ///< tables of the tensor program, in packed form
-    std::shared_ptr<const Numbers> points, weights;       ///< points and weights of the quadrature rule
-    std::vector<space::IndexTables::Integers> values;     ///< integer tables of the loop program, by their index
-    void add_to(device::BufferRegistry& registry) const;
-  };
-
   /// The kernel that computes the data that a cut stores.
   struct Setup {
-    std::shared_ptr<const device::Kernel> kernel;
-    Tables tables;
-    space::IndexTables::Integers row_of_row, mode;
-    KernelArguments arguments;
+    ProgramTables tables;
+    space::IndexTables::Integers row_of_row;
+    std::optional<const StagedKernels> kernel; ///< one stage, in which threads have ranges of rows
   };
 
-  Tables tables(const tune::GeneratedProgram& program, schedule::Precision compute) const;
   /// Counts the runs of the loop program, and those of them (in fractions) that lanes without a cell make up: such
   /// lanes write nothing.
   struct Runs {
@@ -114,10 +100,8 @@ private:
   const GeneratedBlock& piece_;
   std::shared_ptr<device::Device> device_;
   KernelInfo info_;
-  std::shared_ptr<const device::Kernel> kernel_;
-  KernelArguments arguments_; ///< only those that stay are bound
   std::vector<std::shared_ptr<const space::IndexTables>> spaces_;
-  Tables tables_;
+  ProgramTables tables_;
   std::shared_ptr<const CellData> cell_data_;    ///< null where geometry_ takes its place
   std::unique_ptr<const CellGeometry> geometry_; ///< where cell matrices compute it as they go; else null
   device::Array<double> cell_coefficients_;

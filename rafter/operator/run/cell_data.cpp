@@ -5,6 +5,7 @@
 #include <rafter/base/hash.hpp>
 #include <rafter/schedule/loop_program.hpp>
 #include <rafter/space/discretisation.hpp>
+#include <rafter/tune/generation_cache.hpp>
 
 namespace rafter::op {
 namespace {
@@ -74,6 +75,26 @@ std::shared_ptr<const Numbers> shared_numbers(const space::Discretisation& discr
   const auto key =
       fmt::format("{} {} {} {}", name_of(device), static_cast<int>(precision), values.size(), hash_of(values));
   return discretisation.shared().get<Numbers>(key, [&] { return Numbers(device, values, precision); });
+}
+
+ProgramTables::ProgramTables(const space::Discretisation& discretisation, const std::shared_ptr<device::Device>& device,
+                             const tune::GeneratedProgram& program, schedule::Precision precision)
+    : points_(shared_numbers(discretisation, device, program.points, precision)),
+      weights_(shared_numbers(discretisation, device, program.weights, precision)) {
+  for (const auto& matrix : program.matrices)
+    matrices_.push_back(shared_numbers(discretisation, device, matrix, precision));
+  for (const auto& argument : program.arguments)
+    if (argument.role == schedule::role::table)
+      values_.push_back(device::to_array<std::int32_t>(device, argument.values));
+}
+
+void ProgramTables::add_to(device::BufferRegistry& registry) const {
+  for (std::size_t i = 0; i < matrices_.size(); ++i)
+    registry.add(schedule::role::matrix, static_cast<int>(i), matrices_[i]->device_read());
+  for (std::size_t i = 0; i < values_.size(); ++i)
+    registry.add(schedule::role::table, static_cast<int>(i), values_[i].device_read());
+  registry.add(schedule::role::points, 0, points_->device_read());
+  registry.add(schedule::role::weights, 0, weights_->device_read());
 }
 
 } // namespace rafter::op

@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <span>
+#include <vector>
 
 #include <rafter/device/array.hpp>
 #include <rafter/device/buffer_registry.hpp>
@@ -12,6 +13,9 @@
 namespace rafter::space {
 class Discretisation;
 } // namespace rafter::space
+namespace rafter::tune {
+struct GeneratedProgram;
+} // namespace rafter::tune
 
 /// Holds the data that kernels of several forms read, in the memory of a device. Equal data are there once while
 /// somebody holds them.
@@ -54,5 +58,20 @@ private:
 std::shared_ptr<const Numbers> shared_numbers(const space::Discretisation& discretisation,
                                               const std::shared_ptr<device::Device>& device,
                                               std::span<const double> values, schedule::Precision precision);
+
+/// The tables that a kernel reads: those of elements and of its quadrature rule, packed as it takes them, and its own
+/// of integers.
+class ProgramTables {
+public:
+  ProgramTables() = default;
+  ProgramTables(const space::Discretisation& discretisation, const std::shared_ptr<device::Device>& device,
+                const tune::GeneratedProgram& program, schedule::Precision precision);
+  void add_to(device::BufferRegistry& registry) const;
+
+private:
+  std::vector<std::shared_ptr<const Numbers>> matrices_;
+  std::shared_ptr<const Numbers> points_, weights_;
+  std::vector<device::Array<std::int32_t>> values_;
+};
 
 } // namespace rafter::op

@@ -13,10 +13,10 @@
 #include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/operator/generate/system.hpp>
 #include <rafter/operator/run/bound_kernel.hpp>
-#include <rafter/operator/run/chunk_bounds.hpp>
 #include <rafter/operator/run/form_data.hpp>
 #include <rafter/operator/run/free_list.hpp>
 #include <rafter/operator/run/ghosts.hpp>
+#include <rafter/operator/run/staged_kernels.hpp>
 #include <rafter/operator/run/touched_ranges.hpp>
 #include <rafter/operator/run/two_pass_sum.hpp>
 #include <rafter/schedule/mapping.hpp>
@@ -31,25 +31,18 @@ bool stores_cells(const GeneratedBlock& piece) { return schedule::has_cell_vecto
 
 /// The work of a run in stages, and how many of these, the first ones, are of kernels that store what cells contribute.
 /// On whole meshes kernels whose batches may run in any order have one run each, before the others.
-std::pair<std::vector<std::vector<BlockChunk>>, std::size_t> stages_of(const GeneratedForm& form, bool is_distributed) {
-  auto chunks = chunk_stages(form);
-  if (is_distributed) return {std::move(chunks), 0};
-  const auto is_free = [&](std::size_t piece) {
-    return schedule::may_run_in_any_order(form.pieces[piece].kernel.generation.main.plan);
-  };
-  std::vector<std::vector<BlockChunk>> result;
+std::pair<StagedKernels::Stages, std::size_t> stages_of(const GeneratedForm& form, bool is_distributed) {
+  if (is_distributed) return {chunk_stages(form), 0};
+  std::vector<BlockChunk> whole;
   std::size_t num_storing = 0;
   for (const bool is_stored : {true, false}) {
     for (std::size_t p = 0; p < form.pieces.size(); ++p)
-      if (is_free(p) && stores_cells(form.pieces[p]) == is_stored)
-        result.push_back({{p, 0, form.pieces[p].cells.num_batches}});
-    if (is_stored) num_storing = result.size();
+      if (schedule::may_run_in_any_order(form.pieces[p].kernel.generation.main.plan) &&
+          stores_cells(form.pieces[p]) == is_stored)
+        whole.push_back({p, 0, form.pieces[p].cells.num_batches});
+    if (is_stored) num_storing = whole.size();
   }
-  for (auto& stage : chunks) {
-    std::erase_if(stage, [&](const BlockChunk& chunk) { return is_free(chunk.piece); });
-    if (!stage.empty() || result.empty()) result.push_back(std::move(stage));
-  }
-  return {std::move(result), num_storing};
+  return {with_first(whole, chunk_stages(form)), num_storing};
 }
 
 /// The entries of the system's vectors to which the cells of a piece add what they contribute to one field.
@@ -102,8 +95,7 @@ void add_fields(device::BufferRegistry& run, const char* role, device::Buffer* v
 class FormKernels::Implementation {
 public:
   Implementation(std::shared_ptr<const GeneratedForm> built, std::shared_ptr<FormData> data)
-      : built_(std::move(built)), data_(std::move(data)), system_(built_->system), device_(built_->options.device),
-        overwrite_(device_, mode(0)), add_(device_, mode(1)) {
+      : built_(std::move(built)), data_(std::move(data)), system_(built_->system), device_(built_->options.device) {
     if (built_->matrix != nullptr) throw base::InternalError("the form is an assembled matrix");
     if (!built_->is_compiled) throw base::InternalError("kernels are compiled before they are bound to data");
     if (data_ == nullptr) data_ = std::make_shared<FormData>(built_->form, device_);
@@ -112,14 +104,15 @@ public:
       if (data_->has_values()) kernels_.back()->refresh(*data_);
       info_.push_back(kernels_.back()->info());
     }
-    auto [stages, num_storing] = stages_of(*built_, is_distributed());
-    work_ = with_bounds(
-        stages, [this](std::size_t piece) { return reads_bounds(piece); }, device_);
+    const auto [stages, num_storing] = stages_of(*built_, is_distributed());
     num_storing_ = num_storing;
+    StagedKernels::Arguments arguments;
+    for (const auto& kernel : kernels_) arguments.push_back(kernel->arguments());
+    staged_ =
+        std::make_unique<const StagedKernels>(device_, std::move(arguments), stages, built_->coefficients.count());
     if (const auto vectors = cell_vectors(*built_); !vectors.empty())
       sum_ = std::make_unique<const TwoPassSum>(device_, vectors, system_.size(), built_->vectors());
     padding_ = system_.padding();
-    for (const auto* modes : {&overwrite_, &add_}) modes->device_read(); // so that runs need not bring them there
   }
 
   template <class T> void run(const Array<T>* trial, Array<T>& y, bool adds) {
@@ -127,18 +120,18 @@ public:
     if (is_distributed()) return run_on_part(trial, y, adds);
     if (sum_ != nullptr) return run_in_two_passes(trial, y, adds);
     const bool is_covered = cells_cover_outputs();
-    if (!adds) prepare_overwriting(y, is_covered);
+    if (!adds) clear_uncovered(y, padding_, is_covered);
     auto bound = bind_all(trial, &y, adds || !is_covered);
-    run_stages(*bound, 0, work_.stages.size());
+    staged_->run(*bound);
   }
   /// Kernels that add to the vector run behind the sum, which overwrites it.
   template <class T> void run_in_two_passes(const Array<T>* trial, Array<T>& y, bool adds) {
     auto terms = sum_->take();
     if (!adds) (void)y.device_overwrite();
     auto bound = bind_all(trial, &y, true, &terms);
-    run_stages(*bound, 0, num_storing_);
-    sum_->run(terms, y.device_write(), (adds ? add_ : overwrite_).device_read());
-    run_stages(*bound, num_storing_, work_.stages.size());
+    staged_->run(*bound, 0, num_storing_);
+    sum_->run(terms, y.device_write(), adds);
+    staged_->run(*bound, num_storing_, staged_->stages().size());
   }
 
   template <class T> void run(const Array<T>& trial, Array<T>& y, const VectorWork& work) {
@@ -149,7 +142,9 @@ public:
     if (sum_ != nullptr) return run_between(trial, y, work);
     const bool is_covered = cells_cover_outputs();
     const auto& touched = touched_ranges();
-    auto bound = bind_all(&trial, &y, !is_covered, nullptr, &part_bounds_);
+    auto run = registered(&trial, &y);
+    run.add(schedule::role::chunk_bounds, 0, part_bounds_.device_read());
+    auto bound = staged_->bind(run, own_buffers(!is_covered));
     const auto cleared = is_covered ? std::span<T>{} : y.host_write();
     if (!padding_.empty()) clear_padding(y.host_write());
     for (const auto& stage : touched.stages)
@@ -175,7 +170,9 @@ public:
     const std::lock_guard lock(mutex_);
     if (touched_ranges_ == nullptr) {
       touched_ranges_ = std::make_unique<TouchedRanges>(make_touched_ranges(*built_));
-      part_bounds_ = bounds_of(*touched_ranges_, device_);
+      base::AlignedVector<std::int32_t> bounds;
+      for (const auto& part : touched_ranges_->parts) bounds.insert(bounds.end(), {part.batch_begin, part.batch_end});
+      part_bounds_ = Array<std::int32_t>(device_, std::move(bounds));
     }
     return *touched_ranges_;
   }
@@ -185,7 +182,7 @@ public:
     data_->require_values();
     for (auto& kernel : kernels_) kernel->clear_integrals();
     auto bound = bind_all<double>(nullptr, nullptr, true);
-    run_stages(*bound, 0, work_.stages.size());
+    staged_->run(*bound);
     std::vector<double> sums(static_cast<std::size_t>(built_->form.num_values));
     for (const auto& kernel : kernels_) {
       const auto of_kernel = kernel->integrals();
@@ -201,8 +198,8 @@ public:
     MatrixWorkSizes sizes;
     for (const auto& kernel : kernels_) kernel->enlarge(sizes);
     FreeList<MatrixWork> all_work;
-    const auto without_work = registered<double>(nullptr, nullptr, work_.bounds);
-    for (const auto& stage : work_.stages)
+    const auto without_work = registered<double>(nullptr, nullptr);
+    for (const auto& stage : staged_->stages())
       device_->parallel_for(static_cast<std::int64_t>(stage.size()), [&](std::int64_t c) {
         const auto& chunk = stage[static_cast<std::size_t>(c)];
         auto& kernel = *kernels_[chunk.piece];
@@ -210,8 +207,7 @@ public:
         auto work = all_work.take([&] { return MatrixWork(device_, sizes); });
         auto run = without_work;
         work->add_to(run);
-        auto arguments = kernel.arguments();
-        kernel.bind(arguments, run, (chunk.piece < built_->num_cell_pieces ? overwrite_ : add_).device_read());
+        const auto arguments = staged_->bind_one(chunk.piece, run, own_buffers(false));
         for (std::int32_t begin = chunk.batch_begin, end = begin; begin < chunk.batch_end; begin = end) {
           end = std::min(chunk.batch_end, (begin / step + 1) * step);
           auto matrices = kernel.cell_matrices(arguments, begin, end, *work);
@@ -250,8 +246,6 @@ public:
   }
 
 private:
-  using Arguments = std::vector<KernelArguments>;
-
   template <class T> void check_run(const Array<T>* trial, const Array<T>& y) const {
     if (sizeof(T) != static_cast<std::size_t>(built_->word_bytes()))
       throw base::InternalError("the vectors have another precision than those of the kernels");
@@ -260,27 +254,12 @@ private:
     data_->require_values();
     if (trial == &y) throw base::InputError("input and output are the same vector");
   }
-  /// Clears what kernels leave as it is. Memory of a device is cleared as a whole where anything is.
-  template <class T> void prepare_overwriting(Array<T>& y, bool is_covered) const {
-    if (is_covered && device_->shares_host_memory()) {
-      if (!padding_.empty()) clear_padding(y.host_write());
-      return;
-    }
-    auto* const memory = y.device_overwrite();
-    if (!is_covered || !padding_.empty()) memory->clear();
-  }
   template <class T> void clear_padding(std::span<T> y) const {
     for (const auto entry : padding_) y[static_cast<std::size_t>(entry)] = 0;
   }
-  bool reads_bounds(std::size_t piece) const {
-    return reads(built_->pieces[piece].kernel.generation.main.arguments, schedule::role::chunk_bounds, 0);
-  }
-  base::AlignedVector<std::int32_t> mode(int adds) const { return {adds, built_->coefficients.count()}; }
-
   /// Registers what kernels read and write in a run. Each field has a buffer of its own: its part of the vector of the
   /// system. What is stored of data that have changed is computed first.
-  template <class T>
-  device::BufferRegistry registered(const Array<T>* trial, Array<T>* y, const Array<std::int32_t>& bounds) {
+  template <class T> device::BufferRegistry registered(const Array<T>* trial, Array<T>* y) {
     device::BufferRegistry run;
     {
       const std::lock_guard lock(mutex_);
@@ -290,29 +269,21 @@ private:
     if (trial != nullptr)
       add_fields(run, schedule::role::input_vector, trial->device_read(), built_->trial_system, built_->input_fields,
                  sizeof(T));
-    run.add(schedule::role::chunk_bounds, 0, bounds.device_read());
     if (y != nullptr)
       add_fields(run, schedule::role::output_vector, y->device_write(), system_, built_->output_fields, sizeof(T));
     return run;
   }
-  /// Binds the arguments of all kernels, shape (piece), which belong to one run while it lasts. Kernels of facets run
-  /// after those of cells and always add to the output.
+  /// Registers what one kernel alone takes. Kernels of facets run after those of cells and always add to the output.
+  StagedKernels::OwnBuffers own_buffers(bool cells_add, TwoPassSum::Terms* terms = nullptr) {
+    return [=, this](std::size_t kernel, device::BufferRegistry& own) {
+      own.add(schedule::role::mode, 0, staged_->mode(cells_add || kernel >= built_->num_cell_pieces));
+      kernels_[kernel]->add_integrals(own);
+      if (terms != nullptr) sum_->add_to(own, kernel, *terms);
+    };
+  }
   template <class T>
-  FreeList<Arguments>::Loan bind_all(const Array<T>* trial, Array<T>* y, bool cells_add,
-                                     TwoPassSum::Terms* terms = nullptr, const Array<std::int32_t>* bounds = nullptr) {
-    const auto run = registered(trial, y, bounds != nullptr ? *bounds : work_.bounds);
-    auto bound = free_arguments_.take([&] {
-      Arguments all;
-      for (const auto& kernel : kernels_) all.push_back(kernel->arguments());
-      return all;
-    });
-    for (std::size_t k = 0; k < kernels_.size(); ++k) {
-      auto of_kernel = run;
-      if (terms != nullptr) sum_->add_to(of_kernel, k, *terms);
-      kernels_[k]->bind((*bound)[k], of_kernel,
-                        (k < built_->num_cell_pieces && !cells_add ? overwrite_ : add_).device_read());
-    }
-    return bound;
+  StagedKernels::Run bind_all(const Array<T>* trial, Array<T>* y, bool cells_add, TwoPassSum::Terms* terms = nullptr) {
+    return staged_->bind(registered(trial, y), own_buffers(cells_add, terms));
   }
   /// Says whether a run takes part in exchanges with other processes. Kernels of one block alone are timed by this
   /// process, whether others have such a block or not.
@@ -334,26 +305,17 @@ private:
     if (sum_ != nullptr) terms.emplace(sum_->take());
     auto bound = bind_all(trial, &y, adds || !is_covered, terms ? &*terms : nullptr);
     const std::size_t num_interior = built_->num_cell_pieces > 0 ? system_.batches->num_interior_stages : 0;
-    run_stages(*bound, 0, num_interior);
+    staged_->run(*bound, 0, num_interior);
     of_trial.finish_update(std::move(pending));
-    run_stages(*bound, num_interior, work_.stages.size());
-    if (sum_ != nullptr) sum_->run(*terms, y.device_write(), add_.device_read());
+    staged_->run(*bound, num_interior, staged_->stages().size());
+    if (sum_ != nullptr) sum_->run(*terms, y.device_write(), true);
     of_y.add_to_owners(y);
-  }
-  void run_stages(const Arguments& arguments, std::size_t begin, std::size_t end) const {
-    std::vector<device::Task> tasks;
-    for (const auto& stage : std::span(work_.stages).subspan(begin, end - begin)) {
-      tasks.clear();
-      for (const auto& [piece, first, last] : stage)
-        tasks.push_back(kernels_[piece]->task(arguments[piece], first, last));
-      device_->run(tasks); // runs take the order in which they are asked for
-    }
   }
   /// Runs a part with the work fused into it. `cleared` is the output vector where kernels add to entries that they do
   /// not clear; else empty.
   template <class T>
-  void run_part(const Arguments& arguments, const TouchedRanges& touched, std::int32_t number, std::span<T> cleared,
-                const VectorWork& work) const {
+  void run_part(const StagedKernels::Arguments& arguments, const TouchedRanges& touched, std::int32_t number,
+                std::span<T> cleared, const VectorWork& work) const {
     const auto index = static_cast<std::size_t>(number);
     const ChunkPart& part = touched.parts[index];
     const auto before = touched.before[index], after = touched.after[index];
@@ -361,9 +323,9 @@ private:
     if (!cleared.empty())
       for (const auto& range : before) std::fill(cleared.begin() + range.begin, cleared.begin() + range.end, T(0));
     if (part.batch_begin < part.batch_end) {
-      const auto [begin, end] =
-          reads_bounds(part.piece) ? bounds_of_part(number) : std::pair{part.batch_begin, part.batch_end};
-      const device::Task batches = kernels_[part.piece]->task(arguments[part.piece], begin, end);
+      const auto [begin, end] = staged_->reads_bounds(part.piece) ? std::pair{2 * number, 2 * number + 2}
+                                                                  : std::pair{part.batch_begin, part.batch_end};
+      const device::Task batches = arguments[part.piece].task(begin, end);
       device_->run(std::span(&batches, 1));
     }
     if (work.after && !after.empty()) work.after(number, after);
@@ -386,16 +348,14 @@ private:
   std::shared_ptr<FormData> data_;
   const System& system_;
   std::shared_ptr<device::Device> device_;
-  device::Array<std::int32_t> overwrite_, add_;
   std::vector<std::unique_ptr<BoundKernel>> kernels_; ///< shape (piece), in the order of built_->pieces
   std::vector<KernelInfo> info_;
-  ChunkStages work_;
+  std::unique_ptr<const StagedKernels> staged_; ///< the same kernels
   std::size_t num_storing_ = 0; ///< number of stages, the first ones, whose kernels store what cells contribute
   std::unique_ptr<const TwoPassSum> sum_; ///< of what kernels store; null: none does
   std::vector<std::int32_t> padding_;     ///< entries of the output vector that are no unknowns, which runs set to 0
   std::unique_ptr<const TouchedRanges> touched_ranges_; ///< made on first use
-  device::Array<std::int32_t> part_bounds_;             ///< those of its parts, in the place of those of chunks
-  FreeList<Arguments> free_arguments_;
+  Array<std::int32_t> part_bounds_;                     ///< table of its parts, in the place of that of chunks
   mutable std::mutex mutex_; ///< guards what kernels have stored and what is made on first use
   std::mutex integral_mutex_;
 };

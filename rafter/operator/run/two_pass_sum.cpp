@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
-#include <rafter/emit/c_family.hpp>
 #include <rafter/schedule/cell_vector_sum.hpp>
 #include <rafter/schedule/mapping.hpp>
 
@@ -36,7 +35,7 @@ TermLists lists_of(std::span<const std::int32_t> entries, std::size_t num_entrie
 
 TwoPassSum::TwoPassSum(std::shared_ptr<device::Device> device, std::span<const CellVector> parts,
                        std::int64_t num_entries, schedule::Precision precision)
-    : device_(std::move(device)), num_entries_(num_entries), precision_(precision) {
+    : device_(std::move(device)), precision_(precision) {
   for (const auto& part : parts) {
     parts_.push_back({part.kernel, part.output, size_});
     size_ += part.size;
@@ -54,12 +53,12 @@ TwoPassSum::TwoPassSum(std::shared_ptr<device::Device> device, std::span<const C
 
   const auto program = schedule::cell_vector_sum(
       precision_ == schedule::Precision::double_precision ? schedule::Type::real : schedule::Type::real32);
-  const auto language = device_->language();
-  kernel_ = device_->compile(emit::emit(program, language), {.language = language})->kernel(program.name);
   device::BufferRegistry kept;
   kept.add(schedule::role::sum_starts, 0, starts_.device_read());
   kept.add(schedule::role::sum_places, 0, places_.device_read());
-  arguments_ = {program.arguments(), program.launch, kept};
+  sum_.emplace(device_,
+               StagedKernels::Arguments{{compiled(*device_, program), program.arguments(), program.launch, kept}},
+               StagedKernels::Stages{{{0, 0, static_cast<std::int32_t>(num_entries)}}});
 }
 
 TwoPassSum::Terms TwoPassSum::take() const {
@@ -73,15 +72,11 @@ void TwoPassSum::add_to(device::BufferRegistry& registry, std::size_t kernel, Te
       registry.add(schedule::role::cell_vector, part.output, terms->device_write(), bytes * part.begin);
 }
 
-void TwoPassSum::run(Terms& terms, device::Buffer* y, device::Buffer* mode) const {
+void TwoPassSum::run(Terms& terms, device::Buffer* y, bool adds) const {
   device::BufferRegistry vectors;
-  vectors.add(schedule::role::mode, 0, mode);
   vectors.add(schedule::role::cell_vector, 0, terms->device_read());
   vectors.add(schedule::role::output_vector, 0, y);
-  auto arguments = arguments_;
-  arguments.bind(vectors);
-  const device::Task task = arguments.task(*kernel_, 0, num_entries_);
-  device_->run(std::span(&task, 1));
+  sum_->run(vectors, adds);
 }
 
 } // namespace rafter::op

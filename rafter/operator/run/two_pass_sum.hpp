@@ -3,13 +3,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include <rafter/device/array.hpp>
 #include <rafter/operator/run/cell_data.hpp>
 #include <rafter/operator/run/free_list.hpp>
-#include <rafter/operator/run/kernel_arguments.hpp>
+#include <rafter/operator/run/staged_kernels.hpp>
 #include <rafter/schedule/plan.hpp>
 
 namespace rafter::op {
@@ -37,9 +38,9 @@ public:
   Terms take() const;
   /// Registers the cell vectors that a kernel writes.
   void add_to(device::BufferRegistry& registry, std::size_t kernel, Terms& terms) const;
-  /// Computes y = the sum of all cell vectors, or y += that sum where mode[0] is 1. Entries that no cell has are 0, or
+  /// Computes y = the sum of all cell vectors, or y += that sum when `adds` is true. Entries that no cell has are 0, or
   /// stay.
-  void run(Terms& terms, device::Buffer* y, device::Buffer* mode) const;
+  void run(Terms& terms, device::Buffer* y, bool adds) const;
 
 private:
   struct Part {
@@ -52,11 +53,9 @@ private:
   std::shared_ptr<device::Device> device_;
   std::vector<Part> parts_;
   std::size_t size_ = 0; ///< number of entries of all cell vectors
-  std::int64_t num_entries_ = 0;
   schedule::Precision precision_;
   Integers starts_, places_;
-  std::shared_ptr<const device::Kernel> kernel_;
-  KernelArguments arguments_;
+  std::optional<const StagedKernels> sum_; ///< one stage of one kernel
   mutable FreeList<Numbers> free_terms_;
 };
 

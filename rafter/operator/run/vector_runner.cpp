@@ -119,12 +119,11 @@ VectorRunner::Bound VectorRunner::bind(const VectorKernel& kernel, LoopOperands 
                                        std::span<const EntryRange> visited, std::size_t size) const {
   const bool is_whole =
       visited.size() == 1 && visited[0].begin == 0 && static_cast<std::size_t>(visited[0].end) == size;
-  Bound result{.count = operands.size()};
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    result.buffers[i] =
-        i < kernel.loop.operands.size() ? operands[i].bind(kernel.loop.operands[i], is_whole) : operands[i].bind_list();
-    result.offsets[i] = operands[i].offset();
-  }
+  Bound result;
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    result.add(i < kernel.loop.operands.size() ? operands[i].bind(kernel.loop.operands[i], is_whole)
+                                               : operands[i].bind_list(),
+               operands[i].offset());
   return result;
 }
 
@@ -133,20 +132,9 @@ void VectorRunner::run_on_host(const VectorKernel& kernel, const Bound& bound, S
   static_assert(sizeof(EntryRange) == 2 * sizeof(std::int32_t));
   View of_scalars(scalars.data(), scalars.size_bytes()), of_ranges(ranges.data(), ranges.size_bytes()),
       of_sums(sums, kernel.loop.sums.size() * sizeof(double));
-  std::array<device::Buffer*, most_operands + 3> arguments{};
-  std::array<std::size_t, most_operands + 3> offsets{};
-  std::size_t n = bound.count;
-  std::ranges::copy(bound.buffers, arguments.begin());
-  std::ranges::copy(bound.offsets, offsets.begin());
-  arguments[n++] = &of_scalars;
-  arguments[n++] = &of_ranges;
-  arguments[n++] = &of_sums;
-  const device::Task task{.kernel = kernel.main.get(),
-                          .arguments = std::span(arguments).first(n),
-                          .begin = 0,
-                          .end = static_cast<std::int64_t>(ranges.size()),
-                          .offsets = std::span(offsets).first(n),
-                          .launch = kernel.main_launch};
+  Bound arguments = bound;
+  for (device::Buffer* const buffer : {&of_scalars, &of_ranges, &of_sums}) arguments.add(buffer);
+  const auto task = arguments.task(*kernel.main, kernel.main_launch, 0, static_cast<std::int64_t>(ranges.size()));
   device_->run(std::span(&task, 1))->wait();
 }
 
@@ -216,40 +204,26 @@ void VectorRunner::launch(const VectorKernel& kernel, device::Buffer* scalars, s
   require_room(totals_, device_, most_scalars);
   if (num_blocks == 0) std::ranges::fill(rows_.host_overwrite(), 0.0);
   if (scalars == nullptr) scalars = totals_.device_read(); // nothing is read of it
-  std::array<device::Buffer*, most_operands + 3> arguments{};
-  std::array<std::size_t, most_operands + 3> offsets{};
-  const Bound bound = bind(kernel, operands, ranges, size);
-  std::size_t n = bound.count;
-  std::ranges::copy(bound.buffers, arguments.begin());
-  std::ranges::copy(bound.offsets, offsets.begin());
-  offsets[n] = first * sizeof(double);
-  arguments[n++] = scalars;
-  if (num_blocks > 0) arguments[n++] = blocks_.device_read();
-  const std::size_t row = n;
-  arguments[n++] = rows_.device_write();
-  device::Task task{.kernel = kernel.main.get(),
-                    .arguments = std::span(arguments).first(n),
-                    .begin = 0,
-                    .end = num_blocks,
-                    .offsets = std::span(offsets).first(n),
-                    .launch = kernel.main_launch};
+  Bound arguments = bind(kernel, operands, ranges, size);
+  arguments.add(scalars, first * sizeof(double));
+  if (num_blocks > 0) arguments.add(blocks_.device_read());
+  const std::size_t row = arguments.count;
+  arguments.add(rows_.device_write());
+  auto task = arguments.task(*kernel.main, kernel.main_launch, 0, num_blocks);
   const bool has_groups = kernel.main_launch.batches != device::Launch::all_batches;
   if (has_groups && num_blocks > 0) device_->run(std::span(&task, 1));
   for (std::int64_t block = 0; block < num_blocks && !has_groups; ++block) { // one row for each
     task.begin = block;
     task.end = block + 1;
-    offsets[row] = static_cast<std::size_t>(block) * num_sums * sizeof(double);
+    arguments.offsets[row] = static_cast<std::size_t>(block) * num_sums * sizeof(double);
     device_->run(std::span(&task, 1));
   }
   if (kernel.total == nullptr) return;
-  const std::array<device::Buffer*, 3> of_total{rows_.device_read(), totals_.device_write(), scalars};
-  const std::array<std::size_t, 3> no_offset{0, 0, first * sizeof(double)};
-  const device::Task total{.kernel = kernel.total.get(),
-                           .arguments = of_total,
-                           .begin = 0,
-                           .end = std::max<std::int64_t>(1, num_blocks),
-                           .offsets = no_offset,
-                           .launch = kernel.total_launch};
+  Bound of_total;
+  of_total.add(rows_.device_read());
+  of_total.add(totals_.device_write());
+  of_total.add(scalars, first * sizeof(double));
+  const auto total = of_total.task(*kernel.total, kernel.total_launch, 0, std::max<std::int64_t>(1, num_blocks));
   device_->run(std::span(&total, 1));
 }
 

@@ -54,11 +54,21 @@ public:
 
 private:
   friend class FusedLoop;
-  /// Buffers of operands and lists in their order, and the number of bytes before the entries of each.
+  /// Arguments of a kernel in their order: buffers, and the number of bytes before the entries of each. Operands and
+  /// lists come first.
   struct Bound {
-    std::array<device::Buffer*, most_operands> buffers{};
-    std::array<std::size_t, most_operands> offsets{};
+    std::array<device::Buffer*, most_operands + 3> buffers{};
+    std::array<std::size_t, most_operands + 3> offsets{};
     std::size_t count = 0;
+    void add(device::Buffer* buffer, std::size_t offset = 0) {
+      buffers[count] = buffer;
+      offsets[count++] = offset;
+    }
+    /// The task refers to this object.
+    device::Task task(const device::Kernel& kernel, const device::Launch& launch, std::int64_t begin,
+                      std::int64_t end) const {
+      return {&kernel, std::span(buffers).first(count), begin, end, std::span(offsets).first(count), launch};
+    }
   };
 
   std::size_t size_of(const VectorKernel& kernel, LoopOperands operands) const;
