@@ -16,12 +16,12 @@ struct SolveOptions {
   /// cg, gmres, minres, bicgstab, direct. Empty: direct for small systems on the host for which nothing iterative is
   /// asked and for those that cg cannot take, if the factors are affordable; else cg (problem::MethodChoice).
   std::string method;
-  PreconditionerChoice preconditioner = "";     ///< none, jacobi, chebyshev, amg, amg({...}), multigrid({...}),
-                                                ///< block({...}); empty: jacobi
-  double rtol = 1e-8;                           ///< of the residual, relative to the loads (solvers::force_norm)
-  solvers::Norm norm = solvers::Norm::residual; ///< or preconditioned (cg, minres)
-  std::optional<int> max_iterations;            ///< absent: at most 5000, fewer where nothing is gained any more
-  solvers::Monitor monitor;                     ///< called once per iteration; false stops
+  PreconditionerChoice preconditioner = "";      ///< none, jacobi, chebyshev, amg, amg({...}), multigrid({...}),
+                                                 ///< block({...}); empty: jacobi
+  double rtol = 1e-8;                            ///< of the residual, relative to the loads (solvers::force_norm)
+  solvers::Norm norm = solvers::Norm::residual;  ///< or preconditioned (cg, minres)
+  std::optional<int> max_iterations;             ///< absent: at most 5000, fewer where nothing is gained any more
+  solvers::Monitor monitor;                      ///< called once per iteration; false stops
   std::function<void(const std::string&)> event; ///< gets a line when another method or preconditioner is taken
   std::vector<solvers::NullSpaceCondition>
       null_space; ///< of a singular operator: what fixes the solution, one per field at most

@@ -6,10 +6,10 @@
 #include <atomic>
 #include <filesystem>
 
+#include <rafter/io/vtkhdf.hpp>
 #include <rafter/mesh/distribution.hpp>
 #include <rafter/mesh/locate.hpp>
 #include <rafter/operator/tuning.hpp>
-#include <rafter/io/vtkhdf.hpp>
 #include <rafter/rafter.hpp>
 
 #include <tests/support/interpreter_device.hpp>
