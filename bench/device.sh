@@ -39,6 +39,11 @@ while [ $# -gt 0 ]; do
   *) out=$1 && shift ;;
   esac
 done
+known=,system,probe,doctor,machine,tests,examples,iterations,bench,
+for part in ${parts//,/ }; do
+  [[ $known = *,$part,* ]] || { printf "device.sh: unknown part '%s'; accepted: %s\n" "$part" "$(tr ',' ' ' <<<"$known")" >&2 && exit 2; }
+done
+[[ $deadline =~ ^[0-9]+$ ]] || { printf "device.sh: --seconds takes a number, found '%s'\n" "$deadline" >&2 && exit 2; }
 mkdir -p "${out:=./device-results}" || exit 3
 out=$(readlink -f "$out")
 log=$out/log.txt
@@ -195,11 +200,15 @@ start_probe() {
 }
 
 part_probe() {
+  local code
   if [ -z "$compiler" ]; then
     say "probe: there is no nvcc, so that the ceilings of CUDA are not measured"
     return
   fi
-  if wait "$compiler"; then
+  wait "$compiler"
+  code=$?
+  unset "started[$compiler]"
+  if [ $code = 0 ]; then
     LD_LIBRARY_PATH=$(dirname "$(dirname "$nvcc")")/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} step probe "$out/probe.txt" 40 "$work/probe"
   else
     say "probe: it does not compile, see probe.txt"
@@ -258,7 +267,8 @@ part_examples() {
       device=host
       [ $where = host ] || device=opencl
       if ((running >= processors)); then
-        wait -n
+        wait -n -p ended
+        unset "started[$ended]"
         running=$((running - 1))
       fi
       left=$((last - SECONDS))
@@ -269,7 +279,10 @@ part_examples() {
     done
     number=$((number + 1))
   done
-  for ((; running > 0; --running)); do wait -n; done
+  for ((; running > 0; --running)); do
+    wait -n -p ended
+    unset "started[$ended]"
+  done
   say "examples: $number of ${#problems[@]} begun, $((SECONDS - begin)) s"
   last=$deadline # what has ended is compared
   if command -v python3 >/dev/null; then

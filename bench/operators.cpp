@@ -36,7 +36,7 @@ double dofs_of_cells(const space::FunctionSpace& space) {
 }
 
 /// Returns the components of the space: none of a scalar, else as many as there are dimensions.
-int components_of(const Case& problem, int dim) { return std::min(problem.components, dim); }
+int num_components(const Case& problem, int dim) { return std::min(problem.components, dim); }
 
 /// Returns the plans of the kernels, each once.
 std::string plans_of(std::span<const op::KernelInfo> kernels) {
@@ -50,7 +50,7 @@ std::string plans_of(std::span<const op::KernelInfo> kernels) {
 /// Makes the unit square or cube with about so many unknowns.
 mesh::Mesh make_cube(const Case& problem, const SpaceChoice& choice) {
   const auto& geometry = find_geometry(choice.geometry);
-  const double dofs_per_cube = std::max(components_of(problem, geometry.dim()), 1) * geometry.cells_per_cube() *
+  const double dofs_per_cube = std::max(num_components(problem, geometry.dim()), 1) * geometry.cells_per_cube() *
                                scalar_dofs_per_cell(geometry.shape, choice.degree);
   const double cubes = std::pow(choice.million_dofs * 1e6 / dofs_per_cube, 1.0 / geometry.dim());
   const int step = choice.degree == 1 ? 4 : 2; // cells along an axis of patches, or of a batch
@@ -157,7 +157,7 @@ std::shared_ptr<const space::FunctionSpace> make_space(const Case& problem, cons
   }
   return space::FunctionSpace::make(
       std::make_shared<const space::Discretisation>(mesh, mesh::make_cell_batches(*mesh, options)),
-      {.degree = choice.degree, .components = components_of(problem, mesh->tdim), .is_broken = choice.is_broken});
+      {.degree = choice.degree, .components = num_components(problem, mesh->tdim), .is_broken = choice.is_broken});
 }
 
 double beyond_caches(const Case& problem, SpaceChoice choice, const machine::Machine& machine,
@@ -169,7 +169,7 @@ double beyond_caches(const Case& problem, SpaceChoice choice, const machine::Mac
   const auto& geometry = find_geometry(choice.geometry);
   const double scalar_dofs = std::pow(32, geometry.dim());
   choice.million_dofs =
-      choice.degree > 2 ? 0 : 1e-6 * std::max(components_of(problem, geometry.dim()), 1) * scalar_dofs;
+      choice.degree > 2 ? 0 : 1e-6 * std::max(num_components(problem, geometry.dim()), 1) * scalar_dofs;
   const auto space = make_space(problem, choice);
   const auto A = make_operator(problem, space, device, {.plan = plan});
   const auto cells = static_cast<double>(space->mesh().num_cells());

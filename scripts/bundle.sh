@@ -94,9 +94,10 @@ loader=$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | awk '$1 == "libOpe
 [ -n "$loader" ] || fail "libOpenCL.so.1 is missing: ./rafter.sh setup opencl"
 add_library libOpenCL.so.1 "$loader"
 for file in "$bundle"/bin/{rafter,device-tests} "${opened[@]}"; do
+  found=$(libraries_of "$file")
   while read -r name path; do
     add_library "$name" "$path"
-  done < <(libraries_of "$file")
+  done <<<"$found"
 done
 cp -r "$root/examples" "$bundle/examples"
 cp "$root"/bench/{device.sh,device_probe.cu,compare_reports.py} "$bundle/bench/"
@@ -108,6 +109,9 @@ tar -C "$scratch" --sort=name --owner=0 --group=0 --numeric-owner -cf - rafter-b
 bytes=$(stat -c %s "$scratch/archive")
 [ "$bytes" -le $most_bytes ] || fail "the bundle has $bytes bytes, more than $most_bytes"
 mkdir -p "$(dirname "$2")"
-mv "$scratch/archive" "$2"
+part=$2.part.$$ # beside the file, since another file system copies
+trap 'rm -rf "$scratch" "$part"' EXIT
+mv "$scratch/archive" "$part"
+mv "$part" "$2"
 printf '%s: %d files, %.1f MB, for %s with glibc %s or newer\n' "$2" "$(find "$bundle" -type f | wc -l)" "$(awk -v b="$bytes" 'BEGIN { print b / 1e6 }')" \
   "$(uname -m)" "$(ldd --version | sed -n '1s/.* //p')"

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "preconditioner_parts.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
-
 #include <rafter/base/error.hpp>
 #include <rafter/problem/preconditioning.hpp>
 #include <rafter/solve/multigrid_levels.hpp>

@@ -2,23 +2,21 @@
 #include "problem_solver.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/memory.hpp>
 #include <rafter/base/parallel.hpp>
-#include <rafter/base/text.hpp>
 #include <rafter/io/unused_keys.hpp>
 #include <rafter/io/vtkhdf.hpp>
 #include <rafter/mesh/tag_uses.hpp>
 #include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/operator/generate/kernel_info.hpp>
+#include <rafter/problem/conditioning.hpp>
 #include <rafter/problem/first_state.hpp>
 #include <rafter/problem/linear_solve.hpp>
 #include <rafter/problem/preconditioning.hpp>
 #include <rafter/solve/trust.hpp>
-#include <rafter/solve/vector_ops.hpp>
 #include <rafter/tune/device_probe.hpp>
 #include <rafter/tune/generation_cache.hpp>
 #include <rafter/tune/planner.hpp>
@@ -350,9 +348,10 @@ Solved solve_linear(const PreparedProblem& prepared, Phases& phases) {
                                        : fmt::format("setup: preconditioner {}{}", solve.options().preconditioner,
                                                      M.description().empty() ? "" : ": " + M.description()));
   phases.start("solve");
-  const auto result = solve.run();
+  auto result = solve.run();
   phases.stop();
   if (result.failure == solvers::Failure::stopped) require_not_interrupted();
+  problem::explain(result, A);
   if (const auto advice = advice_on_stretched_cells(prepared.problem(), prepared.system(), result.iterations);
       !advice.empty())
     prepared.tell(advice);

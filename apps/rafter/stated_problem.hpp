@@ -3,7 +3,7 @@
 #include <rafter/io/problem.hpp>
 #include <rafter/problem/problem.hpp>
 
-/// What a problem file asks of a solve, for the driver, whose messages name places in the file.
+/// States what a problem file asks of a solve for the driver, whose messages name places in the file.
 namespace rafter::app {
 
 class ProblemForms;

@@ -212,7 +212,7 @@ struct Problem {
   std::vector<Dirichlet> dirichlet;
   std::vector<Constraint> constraints;
   /// The usual names where the file gives none, and rtol 1e-8.
-  solvers::SolverOptions solver{.method = "cg", .preconditioner = "jacobi"};
+  solvers::SolverOptions solver{.method = solvers::usual_method, .preconditioner = solvers::usual_preconditioner};
   op::Coarsening coarsening;                                             ///< levels of the preconditioner multigrid
   mesh::BoxCoarsening box_coarsening = mesh::BoxCoarsening::short_edges; ///< how its boxes are halved
   schedule::Precision level_precision = schedule::Precision::double_precision; ///< precision of multigrid's levels

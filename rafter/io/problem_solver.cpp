@@ -298,7 +298,7 @@ void read_solver(const TableReader& table, Problem& problem) {
   for (const char* key :
        {"max_iterations", "stagnation_window", "norm", "fused", "restart", "side", "chebyshev", "multigrid", "blocks"})
     problem.has_iteration_keys = problem.has_iteration_keys || table.find(key) != nullptr;
-  options.method = table.string("method").value_or(std::string(solvers::find_method("").name));
+  options.method = table.string("method").value_or(options.method);
   options.preconditioner = table.string("preconditioner").value_or(options.preconditioner);
   options.control.rtol = table.number("rtol", 0, 1, true).value_or(options.control.rtol);
   options.control.atol = table.number("atol", 0, infinity).value_or(options.control.atol);

@@ -69,9 +69,14 @@ MethodChoice choose_for_steps(const Problem& problem, solvers::ThetaStepper& ste
   const Probe probe = make_probe(A, 1);
   require_finite(A, probe, problem);
   require_finite_step(problem, stepper, first, state, set_time);
-  auto fixed = null_space ? null_space() : solvers::ConstrainedNullSpace();
-  require_regular(A, probe, problem, *fixed.null_space());
-  stepper.use_null_space(std::move(fixed));
+  if (null_space) {
+    auto fixed = null_space();
+    require_regular(A, probe, problem, *fixed.null_space());
+    stepper.use_null_space(std::move(fixed));
+  } else {
+    const solvers::NullSpace none;
+    require_regular(A, probe, problem, problem.solver.null_space ? *problem.solver.null_space : none);
+  }
   auto choice = choose_method(problem, A, probe);
   require_symmetric(A, probe, problem, choice.method);
   if (!solvers::find_method(choice.method).is_direct) require_diagonal(A, problem);

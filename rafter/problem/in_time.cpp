@@ -35,6 +35,9 @@ TimeResult solve_in_time(const form::Form& F, const std::vector<form::Expr>& unk
     own.solver.preconditioner = "multigrid";
     own.solver.multigrid = options.multigrid->parameters;
   }
+  auto problem = stated(own.solver, tangent->system());
+  problem.is_in_time = true;
+  problem.is_iterated = problem.is_iterated || options.multigrid;
   solvers::ThetaStepper stepper(std::move(forms), std::move(names), tangent, built[1], std::move(own));
   for (const auto& [name, values] : options.data) stepper.set_data(name, *values);
   for (const auto& [name, value] : options.parameters) stepper.set_parameter(name, value);
@@ -47,13 +50,14 @@ TimeResult solve_in_time(const form::Form& F, const std::vector<form::Expr>& unk
       return form::theta_tangent_on(F, unknowns, known, options.theta, spaces);
     }));
   }
-  auto problem = stated(options.solvers.solver, tangent->system());
-  problem.is_in_time = true;
   TimeResult result{
       .solution = tangent->make_vector(), .time = options.start, .steps = {}, .method = problem.solver.method};
+  std::function<solvers::ConstrainedNullSpace()> null_space;
+  if (!options.null_space.empty())
+    null_space = [&] { return solvers::make_null_space(*tangent, options.null_space, options.discretisation); };
   if (problem.is_checked) {
     choose_small(problem, *tangent);
-    result.method = choose_for_steps(problem, stepper, *tangent, grid.step(1), u, {}, {}).method;
+    result.method = choose_for_steps(problem, stepper, *tangent, grid.step(1), u, null_space, {}).method;
     stepper.use_method(result.method);
   }
   ops.copy(u, result.solution);

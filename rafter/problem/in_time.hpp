@@ -9,6 +9,7 @@
 #include <rafter/form/form.hpp>
 #include <rafter/operator/operator_options.hpp>
 #include <rafter/problem/preconditioner_choice.hpp>
+#include <rafter/solve/null_space_condition.hpp>
 #include <rafter/solve/theta_stepper.hpp>
 
 /// Solves in time as programs ask for them.
@@ -26,6 +27,8 @@ struct TimeOptions {
   std::vector<NamedValues> data; ///< values of the other data fields of F, by name; their dt() is 0
   std::vector<std::pair<std::string, double>> parameters; ///< of F and boundary values, by name, but for the time
   op::OperatorOptions discretisation; ///< with Dirichlet conditions, whose values may hold parameter("t")
+  /// Conditions that fix what the operator of the steps leaves open, one per field at most; for linear problems.
+  std::vector<solvers::NullSpaceCondition> null_space;
   /// Levels below the operator of the steps, by whose cycles solvers.solver is then preconditioned.
   std::optional<MultigridOptions> multigrid;
 };

@@ -12,7 +12,7 @@
 /// another method where the first one turns out not to serve.
 namespace rafter::problem {
 
-/// What a linear solve asks for when it needs it, in this order.
+/// A linear solve asks for these when it needs them, in this order.
 struct LinearParts {
   /// The null space that conditions fix. Empty: there is none.
   std::function<solvers::ConstrainedNullSpace()> null_space;
@@ -31,8 +31,8 @@ public:
   /// cannot be made. The problem, A and the parts must outlive the object.
   LinearSolve(const Problem& problem, const op::Operator& A, const LinearParts& parts);
 
-  /// Solves, with the method that was chosen, and with another one if the first does not serve. The message and the
-  /// warning of the result tell the causes that were found.
+  /// Solves, with the method that was chosen, and with another one if the first does not serve. explain() tells why a
+  /// problem is hard.
   solvers::Result run();
 
   op::Vector& solution() { return x_; } ///< the initial guess with boundary values; the solution after run()

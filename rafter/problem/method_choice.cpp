@@ -176,7 +176,8 @@ MethodChoice choose_for_tangents(const Problem& problem, const op::Operator& A, 
   auto choice = choose_method(problem, A, probe);
   require_symmetric(A, probe, problem, choice.method);
   if (const auto near = probe_near(A, start, linearise)) {
-    require_regular(A, *near, problem, {});
+    const solvers::NullSpace none;
+    require_regular(A, *near, problem, problem.solver.null_space ? *problem.solver.null_space : none);
     const bool is_open = !problem.has_method && choice.reason.empty();
     if (is_open && asymmetry(A, *near, problem) > 0) choice = choose_method(problem, A, *near);
     require_symmetric(A, *near, problem, choice.method);
@@ -189,7 +190,7 @@ std::optional<MethodChoice> choose_after(const Problem& problem, const op::Opera
                                          const solvers::Preconditioner& M) {
   using enum solvers::Failure;
   const bool has_ended = result.status == solvers::Status::converged || result.failure == stopped;
-  if (problem.has_method || is_direct(problem) || has_ended) return std::nullopt;
+  if (!problem.is_checked || problem.has_method || is_direct(problem) || has_ended) return std::nullopt;
   std::string sign;
   if (result.failure == indefinite_operator)
     sign = fmt::format("cg met p.Ap <= 0 in iteration {}", result.iterations + 1);
@@ -207,7 +208,7 @@ std::optional<MethodChoice> choose_after(const Problem& problem, const op::Opera
 
 std::optional<MethodChoice> choose_without_preconditioner(const Problem& problem, const op::Operator& A,
                                                           const base::SolverError& error) {
-  if (problem.has_method || is_direct(problem)) return std::nullopt;
+  if (!problem.is_checked || problem.has_method || is_direct(problem)) return std::nullopt;
   const Factors factors(A.system(), true);
   if (!factors.fit()) return std::nullopt;
   return direct(problem, fmt::format("the preconditioner cannot be made ({})", error.what()), factors);

@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <rafter/base/error.hpp>
 #include <rafter/form/lowered.hpp>

@@ -37,6 +37,7 @@ NonlinearResult solve_nonlinear(const form::Form& F, const std::vector<form::Exp
     own.solver.hierarchy = make_hierarchy(*tangent, *options.multigrid);
   }
   auto problem = stated(own.solver, tangent->system());
+  own.solver.method = problem.solver.method;
   if (problem.is_checked) {
     choose_small(problem, *tangent);
     own.solver.method = choose_for_residual(problem, equations, *tangent, u).method;

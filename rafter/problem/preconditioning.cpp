@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <rafter/operator/levels/coarsening.hpp>
 #include <rafter/problem/method_choice.hpp>
-#include <rafter/solve/multigrid_levels.hpp>
+#include <rafter/solve/multigrid.hpp>
 
 namespace rafter::problem {
 
@@ -62,8 +62,8 @@ void require_definite(const Problem& problem, const op::Operator& A, const solve
                       const solvers::SolverOptions& options) {
   const auto count = M.num_negative_eigenvalues();
   const bool is_for_definite = options.method == "cg" || options.method == "minres";
-  const bool is_tried =
-      has_chosen_multigrid(problem, options) || (!problem.has_method && fits_direct_solve(A.system()));
+  const bool is_tried = has_chosen_multigrid(problem, options) ||
+                        (problem.is_checked && !problem.has_method && fits_direct_solve(A.system()));
   if (count == 0 || M.factors() != nullptr || !is_for_definite || is_tried) return;
   throw base::InputError(
       at(problem.has_method ? problem.places.method : problem.places.source,

@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <string>
 
 #include <rafter/base/error.hpp>
 #include <rafter/operator/operator.hpp>

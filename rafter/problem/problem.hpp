@@ -11,8 +11,8 @@
 /// and errors.
 namespace rafter::problem {
 
-/// Where the parts of a problem were stated, for messages: places in a file such as "beam.toml:3:5", or "" for parts
-/// that a program has made.
+/// The parts of a problem were stated at these places, for messages: places in a file such as "beam.toml:3:5", or ""
+/// for parts that a program has made.
 struct Places {
   std::string source; ///< the file
   std::string form;   ///< the form that holds the unknowns
@@ -23,7 +23,7 @@ struct Places {
 /// Returns "place: message", or the message alone where there is no place.
 std::string at(const std::string& place, const std::string& message);
 
-/// What is asked of a solve. The operator and its right-hand side are given beside it.
+/// Holds what is asked of a solve. The operator and its right-hand side are given beside it.
 struct Problem {
   Places places;
   std::string form_name = "the form"; ///< what messages call it, such as "forms.a"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/problem/solve.hpp>
 
+#include <rafter/problem/conditioning.hpp>
 #include <rafter/problem/linear_solve.hpp>
 #include <rafter/problem/unknowns.hpp>
 #include <rafter/solve/near_null_space.hpp>
@@ -15,6 +16,7 @@ Problem stated_linear(const op::Operator& A, const SolveOptions& options) {
   solver.control.norm = options.norm;
   solver.control.rtol = options.rtol;
   solver.control.max_iterations = options.max_iterations;
+  solver.control.monitor = options.monitor;
   if (of.multigrid) solver.multigrid = of.multigrid->parameters;
   if (of.parameters) solver.multigrid = *of.parameters;
   auto result = stated(solver, A.system());
@@ -43,6 +45,7 @@ SolveResult solve(const op::Operator& A, const op::Vector& b, const SolveOptions
                               }};
   LinearSolve linear(problem, A, parts);
   auto info = linear.run();
+  if (problem.is_checked) explain(info, A);
   const auto& [method, reason] = linear.choice();
   return {std::move(linear.solution()), std::move(info), linear.removed(), method, reason};
 }

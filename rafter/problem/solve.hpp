@@ -14,7 +14,8 @@ namespace rafter::problem {
 
 struct SolveOptions {
   /// cg, gmres, minres, bicgstab, direct. Empty: direct for small systems on the host for which nothing iterative is
-  /// asked and for those that cg cannot take, if the factors are affordable; else cg (problem::MethodChoice).
+  /// asked, and for those that cg cannot take, which are refused where the factors are not affordable; else cg
+  /// (choose_before_kernels, choose_method).
   std::string method;
   PreconditionerChoice preconditioner = "";      ///< none, jacobi, chebyshev, amg, amg({...}), multigrid({...}),
                                                  ///< block({...}); empty: jacobi

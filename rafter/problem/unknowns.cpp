@@ -35,16 +35,29 @@ void set_initial(const std::optional<op::Vector>& given, op::Vector& u) {
     ops.fill(0, u);
 }
 
+namespace {
+
+/// Says whether the options have something that only iterative methods read.
+bool asks_for_iterations(const solvers::SolverOptions& solver) {
+  const solvers::SolverOptions usual;
+  const auto &control = solver.control, &of_usual = usual.control;
+  return control.max_iterations || control.stagnation_window != of_usual.stagnation_window ||
+         control.norm != of_usual.norm || control.monitor || solver.restart != usual.restart ||
+         solver.side != usual.side || solver.is_fused != usual.is_fused || solver.hierarchy != nullptr ||
+         !solver.blocks.empty();
+}
+
+} // namespace
+
 Problem stated(const solvers::SolverOptions& solver, const op::System& system) {
   Problem result{.is_residual = true,
                  .solver = solver,
                  .has_method = !solver.method.empty(),
                  .has_preconditioner = !solver.preconditioner.empty(),
-                 .is_iterated = solver.control.max_iterations.has_value() ||
-                                solver.control.norm != solvers::Norm::residual || solver.hierarchy != nullptr,
+                 .is_iterated = asks_for_iterations(solver),
                  .is_checked = system.mesh->distribution == nullptr};
-  result.solver.method = solvers::find_method(solver.method).name;
-  result.solver.preconditioner = solvers::find_preconditioner(solver.preconditioner).name;
+  result.solver.method = solvers::method_of(solver).name;
+  result.solver.preconditioner = solvers::preconditioner_of(solver).name;
   if (result.has_preconditioner && result.solver.preconditioner != "none")
     result.warn_of_direct_solve = [name = result.solver.preconditioner](std::string_view cause) {
       base::warn(fmt::format("the preconditioner {} is not used: {}, and a direct solve takes its place", name, cause));

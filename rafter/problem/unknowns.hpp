@@ -9,7 +9,7 @@
 #include <rafter/operator/generate/system.hpp>
 #include <rafter/problem/problem.hpp>
 
-/// What solves of residual forms share: their unknowns, and what is asked of their linear systems.
+/// Solves of residual forms share these: their unknowns, and what is asked of their linear systems.
 namespace rafter::problem {
 
 /// The system of fields that are solved for, and their names.
@@ -19,7 +19,7 @@ std::pair<op::System, std::vector<std::string>> system_of_unknowns(const std::ve
 /// The state that a solve begins with: the given one, or 0.
 void set_initial(const std::optional<op::Vector>& given, op::Vector& u);
 
-/// What is asked of the solver of linear systems.
+/// States what is asked of the solver of linear systems.
 Problem stated(const solvers::SolverOptions& solver, const op::System& system);
 
 } // namespace rafter::problem

@@ -8,7 +8,6 @@
 #include <mutex>
 
 #include <dlfcn.h>
-
 #include <dmumps_c.h>
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
@@ -17,6 +16,23 @@
 
 namespace rafter::solvers {
 namespace {
+
+/// SCOTCH, the library that MUMPS may take its orderings from, finds other ones on several threads from run to run. It
+/// reads this variable when it is first used, and programs that it starts inherit it. It is set before main(), when
+/// usually no other thread reads the environment; what the user has set stays.
+[[maybe_unused]] const bool orders_on_one_thread = ::setenv("SCOTCH_PTHREAD_NUMBER", "1", 0) == 0;
+
+/// Makes orderings the same in every run: SCOTCH begins with random numbers that depend on the time. It is looked up by
+/// name, since MUMPS may have been built without it. (A seed of 32 bits comes in the same register.)
+void fix_random_orderings() {
+  using Seed = void (*)(std::int64_t);
+  using Reset = void (*)();
+  static const auto seed = reinterpret_cast<Seed>(dlsym(RTLD_DEFAULT, "SCOTCH_randomSeed"));
+  static const auto reset = reinterpret_cast<Reset>(dlsym(RTLD_DEFAULT, "SCOTCH_randomReset"));
+  if (seed == nullptr || reset == nullptr) return;
+  seed(1);
+  reset();
+}
 
 /// Guards the library, which keeps its instances in a table of the process.
 std::mutex& library_mutex() {
@@ -76,22 +92,6 @@ std::string factors_version() { return MUMPS_VERSION; }
 double FactorInfo::fill() const {
   const double of_matrix = static_cast<double>(matrix_entries) * (is_symmetric ? 0.5 : 1);
   return of_matrix > 0 ? static_cast<double>(num_entries) / of_matrix : 0;
-}
-
-/// SCOTCH, the library that MUMPS may take its orderings from, finds other ones on several threads from run to run. It
-/// reads this variable when it is first used; before main() no other thread reads variables.
-[[maybe_unused]] const bool orders_on_one_thread = ::setenv("SCOTCH_PTHREAD_NUMBER", "1", 0) == 0;
-
-/// Makes orderings the same in every run: SCOTCH begins with random numbers that depend on the time. It is looked up by
-/// name, since MUMPS may have been built without it.
-void fix_random_orderings() {
-  using Seed = void (*)(std::int64_t);
-  using Reset = void (*)();
-  static const auto seed = reinterpret_cast<Seed>(dlsym(RTLD_DEFAULT, "SCOTCH_randomSeed"));
-  static const auto reset = reinterpret_cast<Reset>(dlsym(RTLD_DEFAULT, "SCOTCH_randomReset"));
-  if (seed == nullptr || reset == nullptr) return;
-  seed(1);
-  reset();
 }
 
 /// An instance of the library. Its parameters have the numbers of its manual, which begin at 1.

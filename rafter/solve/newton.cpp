@@ -88,10 +88,10 @@ public:
     } catch (const base::SolverError& error) {
       return {.failure = Failure::singular_operator, .message = error.what()};
     }
-    const auto solved = find_method(options.method).run(problem_.tangent(), right, step, *preconditioner, options);
+    const auto solved = method_of(options).run(problem_.tangent(), right, step, *preconditioner, options);
     Direction result{.iterations = solved.iterations};
     if (solved.status == Status::converged) return result;
-    if (find_method(options.method).name == "cg" &&
+    if (method_of(options).name == "cg" &&
         (solved.failure == Failure::indefinite_operator || solved.failure == Failure::indefinite_preconditioner)) {
       result.has_negative_curvature = true;
       if (solved.iterations > 0) return result;

@@ -263,17 +263,25 @@ const Method& find_method(std::string_view name) {
   if (name == "newton")
     throw base::InputError("Newton's method is taken for a residual form F (forms.F), and this is the method of its "
                            "linear systems: cg, gmres, minres, bicgstab or direct");
-  return find(methods(), name.empty() ? "cg" : name, "method");
+  return find(methods(), name, "method");
 }
 
 const PreconditionerKind& find_preconditioner(std::string_view name) {
-  return find(preconditioners(), name.empty() ? "jacobi" : name, "preconditioner");
+  return find(preconditioners(), name, "preconditioner");
+}
+
+const Method& method_of(const SolverOptions& options) {
+  return find_method(options.method.empty() ? usual_method : options.method);
+}
+
+const PreconditionerKind& preconditioner_of(const SolverOptions& options) {
+  return find_preconditioner(options.preconditioner.empty() ? usual_preconditioner : options.preconditioner);
 }
 
 std::shared_ptr<const Preconditioner> make_preconditioner(const LinearOperator& A, const SolverOptions& options) {
-  if (find_method(options.method).is_direct)
+  if (method_of(options).is_direct)
     return projected(A, std::make_shared<Factors>(A.sparse_matrix(), options.null_space.get()), options);
-  return projected(A, find_preconditioner(options.preconditioner).make(A, options), options);
+  return projected(A, preconditioner_of(options).make(A, options), options);
 }
 
 void warn_if_indefinite(const Preconditioner& M, const SolverOptions& options) {
@@ -282,7 +290,7 @@ void warn_if_indefinite(const Preconditioner& M, const SolverOptions& options) {
   base::warn(fmt::format("preconditioner {}: the symmetric part of the form is indefinite (its coarsest level has {} "
                          "negative eigenvalue{}): gmres and bicgstab may need many iterations, cg and minres cannot "
                          "take it",
-                         find_preconditioner(options.preconditioner).name, count, count == 1 ? "" : "s"));
+                         preconditioner_of(options).name, count, count == 1 ? "" : "s"));
 }
 
 namespace {
@@ -329,7 +337,7 @@ void judge(const LinearOperator& A, const Vector& b, const Vector& x, const Prec
   own.control = {.rtol = rough, .max_iterations = std::max(least, 2 * result.iterations)};
   const auto inverse = [&](Vector& w, Vector& d) {
     if (options.null_space != nullptr) options.null_space->project(w);
-    const auto solved = find_method(options.method).run(A, w, d, M, own);
+    const auto solved = method_of(options).run(A, w, d, M, own);
     return solved.status == Status::converged || solved.relative_residual <= useful;
   };
   const SolvedSystem system{.A = A, .b = b, .x = x, .field_offsets = options.control.field_offsets, .inverse = inverse};
@@ -352,7 +360,7 @@ void judge(const LinearOperator& A, const Vector& b, const Vector& x, const Prec
 
 Result run_method(const LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
                   const SolverOptions& options) {
-  const Method& method = find_method(options.method);
+  const Method& method = method_of(options);
   Result result = method.run(A, b, x, M, options);
   if (result.is_at_rounding && !method.is_direct) judge(A, b, x, M, options, result);
   take_product_norm(A, b, x, options.control.reference, result);
@@ -393,7 +401,7 @@ Result solve(const LinearOperator& A, const Vector& b, Vector& x, const Precondi
 
 Result solve(const LinearOperator& A, const Vector& b, Vector& x, const SolverOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
-  find_method(options.method); // unknown names are refused before the set-up of the preconditioner
+  method_of(options); // unknown names are refused before the set-up of the preconditioner
   const auto preconditioner = make_preconditioner(A, options);
   warn_if_indefinite(*preconditioner, options);
   const double set_up = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -23,10 +23,13 @@ namespace rafter::solvers {
 
 class FieldBalance;
 
+/// Method and preconditioner where none is named.
+inline constexpr const char *usual_method = "cg", *usual_preconditioner = "jacobi";
+
 /// Chooses a method and a preconditioner, with their parameters.
 struct SolverOptions {
-  std::string method;         ///< empty: none is named, and it is cg
-  std::string preconditioner; ///< empty: none is named, and it is jacobi; direct solves take the factors of the matrix
+  std::string method;         ///< empty: none is named, and it is usual_method
+  std::string preconditioner; ///< empty: none is named, and it is usual_preconditioner; direct solves take factors
   IterationControl control;
   int restart = 50;        ///< for gmres
   Side side = Side::right; ///< for gmres
@@ -69,10 +72,13 @@ struct PreconditionerKind {
 std::span<const Method> methods();
 std::span<const PreconditionerKind> preconditioners();
 
-/// Returns the entry of that name, of cg or jacobi for an empty one. Throws InputError with the nearest name when there
+/// Returns the entry of that name. Throws InputError with the nearest name when there
 /// is none, and for names that this version does not implement one that says so and lists what exists.
 const Method& find_method(std::string_view name);
 const PreconditionerKind& find_preconditioner(std::string_view name);
+/// Does the same for the names of the options, which may be empty.
+const Method& method_of(const SolverOptions& options);
+const PreconditionerKind& preconditioner_of(const SolverOptions& options);
 
 /// Makes the preconditioner of the options, or the factors of the matrix where the method is direct. Throws the errors
 /// of find_method(), find_preconditioner() and of its constructor. The operator must outlive the preconditioner.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A problem file and a program that states the same problem get the same solution, to the last bit, and the same
-// errors.
+// A problem file and a program that states the same problem get the same solution, to the last bit where their kernels
+// have the same plans, and the same errors.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <regex>
+#include <string>
 
 #include <fmt/format.h>
 #include <rafter/problem_solver.hpp>
@@ -165,6 +167,40 @@ TEST_F(SameNonlinearAnswers, OfAProblemThatIsWrong) {
           [&] { program((inner(grad(w), grad(v)) - x(0) * v) * dx, false); });
   compare(text("(inner(grad(u), grad(v)) + u*grad(u)[0]*v - v)*dx", "method = \"minres\""), "not symmetric",
           [&] { program((inner(grad(w), grad(v)) + w * grad(w)(0) * v - v) * dx, true, {.method = "minres"}); });
+}
+
+TEST_F(SameNonlinearAnswers, StepsInTimeHaveTheMethodThatIsAskedFor) {
+  const auto t = parameter("t");
+  const auto method_of = [&](TimeOptions options) {
+    options.end = 0.2;
+    options.discretisation = as_command({V.fixed({1}, 0)});
+    const auto result = solve_in_time((dt(w) * v + inner(grad(w), grad(v)) - t * v) * dx, {w}, options);
+    EXPECT_TRUE(result.is_converged()) << result.steps.back().message;
+    return result.method;
+  };
+  EXPECT_EQ(method_of({}), "direct") << "the system is small";
+  EXPECT_EQ(method_of({.solvers = {.solver = {.method = "minres"}, .newton = {}}}), "minres");
+  EXPECT_EQ(method_of({.solvers = {.solver = {.restart = 20}, .newton = {}}}), "cg");
+  const Generations meshes = box_generations({.cells = {6, 6}, .shape = "triangle"});
+  V = FunctionSpace(meshes, {.degree = 2});
+  w = field(V.ptr(), "u");
+  v = arguments(V).second;
+  EXPECT_EQ(method_of({.multigrid = MultigridOptions{.meshes = meshes}}), "cg") << "a preconditioner is asked for";
+}
+
+TEST_F(SameNonlinearAnswers, StepsInTimeWithANullSpaceNeedAConditionOnIt) {
+  // Velocity and pressure of enclosed flow, whose pressure is known up to a constant.
+  const FunctionSpace U(V, {.degree = 2, .components = 2, .name = "w"}), Q(V, {.degree = 1, .name = "p"});
+  const auto flow = field(U.ptr(), "w"), p = field(Q.ptr(), "p");
+  const auto test = arguments(U).second, q = arguments(Q).second;
+  const auto F =
+      (inner(dt(flow), test) + inner(grad(flow), grad(test)) - p * div(test) - q * div(flow) - x(0) * x(1) * test(0)) *
+      dx;
+  TimeOptions options{.end = 0.1, .step = 0.1, .discretisation = as_command({U.fixed({}, {0, 0})})};
+  EXPECT_NE(message_of([&] { solve_in_time(F, {flow, p}, options); }).find("singular"), std::string::npos);
+  options.null_space = {Q.mean({0.0})};
+  const auto result = solve_in_time(F, {flow, p}, options);
+  EXPECT_TRUE(result.is_converged()) << result.steps.back().message;
 }
 
 } // namespace

@@ -180,6 +180,8 @@ class ProblemFile(CommandTest):
 
     def test_unknown_method(self):
         self.refused(POISSON, "did you mean 'gmres'", arguments=["--set", "solver.method=gmers"])
+        self.refused(POISSON, "solver.method", arguments=["--set", "solver.method=''"])
+        self.refused(POISSON, "solver.preconditioner", arguments=["--set", "solver.preconditioner=''"])
 
     def test_override_of_an_unknown_key(self):
         self.refused(POISSON, "--set", arguments=["--set", "solver.rtoll=1e-3"])

@@ -81,7 +81,7 @@ StagedKernels::Stages with_first(std::span<const BlockChunk> whole, StagedKernel
 /// One stage of one kernel, whose threads take a range of batches each, shape (thread + 1).
 std::vector<BlockChunk> ranges_of(std::span<const std::int64_t> ranges);
 
-/// Prepares a vector that kernels overwrite: clears what they leave as it is. That are the entries `padding`, and all
+/// Prepares a vector that kernels overwrite: clears what they leave as it is, the entries `padding` or all
 /// where kernels do not cover the vector, but add to it. Memory of a device is cleared as a whole where anything is.
 template <class T> void clear_uncovered(device::Array<T>& y, std::span<const std::int32_t> padding, bool is_covered) {
   if (is_covered && y.device()->shares_host_memory()) {
