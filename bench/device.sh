@@ -65,6 +65,7 @@ finish() {
   trap - EXIT INT TERM
   local process
   for process in "${!started[@]}"; do kill "$process" 2>/dev/null; done
+  for process in "${!started[@]}"; do wait "$process" 2>/dev/null; done # they write files until they end
   pack
   rm -rf "$work"
 }
