@@ -60,7 +60,7 @@ std::string components_of(const std::string& gradient);
 struct OperatorChoice {
   std::string plan;               ///< if empty, the planner chooses
   bool has_zero_boundary = false; ///< whether the unknowns of the whole boundary are constrained to zero
-  double num_applications = 0;    ///< as in op::OperatorOptions
+  double num_applications = 0;    ///< see op::OperatorOptions
 };
 /// The rule is that of the case on quadrilaterals and hexahedra. On other shapes, it is the smallest one that is exact
 /// on affine cells; on cells that are not affine, it is exact to twice the degree of the space there.

@@ -48,7 +48,7 @@ struct Settings {
   std::vector<double> million_dofs{0}; ///< 0 takes a size larger than the caches
   int threads = 1;
   base::SamplingOptions sampling;       ///< its `threads` is set to the one above
-  std::string device = "host";          ///< where kernels run, as for --device of the other commands
+  std::string device = "host";          ///< device on which kernels run, as for --device of the other commands
   std::string machine = "fresh";        ///< "fresh" measures the machine, "kept" takes the record
   std::string json, compare, plot;      ///< paths; not written or read if empty
   std::string mesh_path;                ///< names the mesh that is taken instead of squares and cubes, unless empty

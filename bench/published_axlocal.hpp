@@ -59,8 +59,7 @@ constexpr PublishedFactors published_trilinear(const PublishedEquation& equation
           .cell_words = 24,
           .point_words = static_cast<double>(equation.coefficients)};
 }
-/// In section 4.2, scalar factors are merged into the coefficients; without coefficients one number is stored per
-/// point.
+/// Section 4.2 merges scalar factors into the coefficients; without coefficients one number is stored per point.
 constexpr PublishedFactors published_partial(const PublishedEquation& equation) {
   auto factors = published_trilinear(equation);
   factors.flops_per_point = 60;

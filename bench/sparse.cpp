@@ -110,7 +110,7 @@ private:
             fmt::format("bench sparse: '{}' differs from compressed rows by {}", names_[p], found[p]));
   }
 
-  std::deque<op::Operator> operators_; ///< which `products_` refer to
+  std::deque<op::Operator> operators_; ///< `products_` refer to them
   std::vector<Measured> products_;
   std::vector<std::string> names_;
 };

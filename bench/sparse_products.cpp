@@ -84,7 +84,7 @@ void product(void* const* arguments, long begin, long end) {
 }
 )";
 
-/// What a product keeps of a matrix. Its batches are rows or parts; each thread has a range of them.
+/// A storage is what a product keeps of a matrix. Its batches are rows or parts; each thread has a range of them.
 struct Storage {
   std::vector<Integers> integers;
   std::vector<Reals> reals;
@@ -220,7 +220,7 @@ private:
 
 Storage parts_storage(const op::SparseMatrix& matrix, int threads) { return PartBuilder(matrix).run(threads); }
 
-/// How a product is stored and computed, in the order of sparse_products().
+/// A product is stored and computed by an implementation; they are in the order of sparse_products().
 struct Implementation {
   const char* text;
   Storage (*storage)(const op::SparseMatrix& matrix, int threads);

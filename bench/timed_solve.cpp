@@ -140,7 +140,7 @@ void TimedSolve::restart_counts() const {
   for (const auto& level : levels_) level.timed->restart();
 }
 
-/// On a device applications are queued: a level's is timed by itself, with an end that is waited for.
+/// Applications on a device are queued: a level's is timed by itself, with an end that is waited for.
 double TimedSolve::operator_seconds(const Level& level) const {
   const auto finish = device::finish_of(device_);
   if (!finish) return level.timed->seconds();

@@ -158,8 +158,8 @@ void set_relaxed_coarsest(HYPRE_Solver solver) {
   HYPRE_BoomerAMGSetCycleNumSweeps(solver, sweeps, coarsest_level);
 }
 
-/// hypre eliminates on the coarsest level if it is small. Where coarsening has ended early, since each row is dominated
-/// by its diagonal, it takes a forward sweep, with which the cycle would not be symmetric: symmetric sweeps replace it.
+/// hypre eliminates on the coarsest level if it is small. If coarsening has ended early, since each row is dominated by
+/// its diagonal, it takes a forward sweep, with which the cycle would not be symmetric: symmetric sweeps replace it.
 void keep_symmetric(HYPRE_Solver solver) {
   constexpr HYPRE_Int elimination = 9;
   const auto* types = hypre_ParAMGDataGridRelaxType(reinterpret_cast<hypre_ParAMGData*>(solver));
@@ -274,8 +274,8 @@ private:
       HYPRE_ClearAllErrors();
   }
 
-  /// What is not set here has hypre's default. Of these, relaxation is a forward sweep of Gauss and Seidel on the way
-  /// down and a backward one on the way up, each the transpose of the other: the cycle is symmetric.
+  /// Options that are not set here have hypre's default. Relaxation, one of these, is a forward sweep of Gauss and
+  /// Seidel on the way down and a backward one on the way up, each the transpose of the other: the cycle is symmetric.
   void set_options(const RafterHypreOptions& options) {
     auto* solver = solver_.get();
     HYPRE_BoomerAMGSetPrintLevel(solver, 0);

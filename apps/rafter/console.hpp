@@ -11,7 +11,7 @@ namespace rafter::app {
 /// data (base::write_output) are left as they are.
 void guard_standard_output();
 
-/// Prints on standard error what base::terminal_text leaves. Where that cannot be written (closed, full, a pipe that
+/// Prints on standard error what base::terminal_text leaves. If that cannot be written (closed, full, a pipe that
 /// nobody reads), the text is lost and the run goes on, since its results are worth more than messages about them.
 void print_error(const std::string& text);
 /// Removes the line of progress from standard error, if that is a terminal.
@@ -37,7 +37,7 @@ public:
 private:
   using Clock = std::chrono::steady_clock;
   void show(const std::string& line);
-  /// Whether what goes on may be told again, so long after it was told last.
+  /// Says whether what goes on may be told again, so long after it was told last.
   bool is_time_to_tell();
   bool is_terminal_ = false, is_shown_ = false;
   Clock::time_point last_shown_;

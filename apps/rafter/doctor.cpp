@@ -74,7 +74,7 @@ Row device_row(const std::string& name, const std::string& purpose, bool& works)
   return {name, "missing", purpose, first_line(error.what())};
 }
 
-/// What `rafter machine --device opencl:i` measured of a device; "" where it did not.
+/// Returns what `rafter machine --device opencl:i` measured of a device; "" where it did not.
 std::string ceilings_text(const device::Capabilities& device) {
   const auto record = machine::load(device);
   if (!record) return "";

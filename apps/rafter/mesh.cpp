@@ -30,7 +30,7 @@ struct Overlap {
   std::string text; ///< the groups with their names
   std::int64_t count = 0;
 };
-/// How many cells or facets belong to the physical groups, and how many to several at once.
+/// Counts say how many cells or facets belong to the physical groups, and how many to several at once.
 struct TagCounts {
   std::map<std::int32_t, TagCount> groups;               ///< key: number, or 0 for those of no group
   std::map<std::vector<std::int32_t>, Overlap> overlaps; ///< key: the groups, two or more
@@ -62,13 +62,13 @@ TagCounts count_tags(const mesh::Mesh& mesh, int dim) {
   return result;
 }
 
-/// What the command prints is computed once, for text and JSON.
+/// The summary that the command prints is computed once, for text and JSON.
 struct Summary {
   const mesh::Mesh& mesh;
   mesh::ValidityReport validity;
   std::vector<double> lower, upper; ///< bounding box of the geometry nodes, shape (gdim)
   TagCounts cell_tags, facet_tags;
-  std::vector<std::string> warnings; ///< what is allowed, and most often not meant
+  std::vector<std::string> warnings; ///< things that are allowed, and most often not meant
 
   explicit Summary(const mesh::Mesh& of)
       : mesh(of), validity(mesh::check_validity(of)), cell_tags(count_tags(of, of.tdim)),

@@ -12,7 +12,7 @@ namespace rafter::app {
 
 /// The conditions of the sections, with the kernels that they need.
 struct PlannedConstraints {
-  std::vector<solvers::NullSpaceCondition> conditions;    ///< in the order of Problem::constraints
+  std::vector<solvers::NullSpaceCondition> conditions;    ///< conditions in the order of Problem::constraints
   std::vector<std::shared_ptr<op::GeneratedForm>> masses; ///< mass matrix of each condition, not compiled yet
 };
 PlannedConstraints plan_constraints(const io::Problem& problem, const op::System& system,

@@ -34,7 +34,7 @@ public:
   void require_finite_solutions(const op::Vector& any) const;
 
   /// Returns relative errors in the L2 norm and the H1 seminorm of every field with an exact solution, by quadrature of
-  /// a degree well above that of the fields. Where the exact solution (or its gradient) is zero, the error is absolute.
+  /// a degree well above that of the fields. If the exact solution (or its gradient) is zero, the error is absolute.
   std::vector<std::pair<std::string, report::FieldErrors>> errors(const op::Vector& solution) const;
 
   /// Returns the fields of the output beside those of the problem.
@@ -69,7 +69,7 @@ private:
     std::vector<Kernels> kernels; ///< kernels of its integrals
   };
   double value_of(std::size_t functional, const op::Vector& solution) const;
-  std::vector<Functional> functionals_; ///< in the order of the problem
+  std::vector<Functional> functionals_; ///< functionals in the order of the problem
   /// The values of the functionals, shape (functional), are here for those that use them.
   std::vector<std::shared_ptr<form::CoefficientData>> numbers_;
 };

@@ -36,7 +36,7 @@
 namespace rafter::app {
 namespace {
 
-/// With this word in place of a plan, the planner ignores measurements.
+/// The planner ignores measurements if this word takes the place of a plan.
 constexpr const char* predicted_plan = "predicted";
 
 std::shared_ptr<const tune::Planner> make_planner(const machine::Machine& machine, const RunOptions& options) {

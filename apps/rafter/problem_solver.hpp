@@ -107,7 +107,7 @@ private:
   void make_residual_problem(const std::shared_ptr<const op::GeneratedForm>& residual);
   void make_stepper(form::ThetaForms forms, const std::shared_ptr<const op::GeneratedForm>& load);
   void make_operators(const form::LoweredForm& bilinear, const std::optional<form::LoweredForm>& linear, bool solves);
-  io::Problem problem_; ///< with the preconditioner that was chosen for a problem that names none
+  io::Problem problem_; ///< problem, with the preconditioner that was chosen for one that names none
   RunEvents events_;
   std::shared_ptr<const mesh::Generations> meshes_;
   std::shared_ptr<const mesh::Mesh> mesh_; ///< the finest
@@ -129,7 +129,7 @@ private:
   std::unique_ptr<Postprocess> postprocess_;
   PlannedConstraints constraints_;
   std::vector<op::Level> levels_; ///< levels of multigrid below the operator, from coarse to fine
-  op::Auxiliary own_level_;       ///< what multigrid takes in the operator's place on its own level, if anything
+  op::Auxiliary own_level_; ///< operator that multigrid takes in the place of the given one on its own level, if any
   solvers::GeneratedBlocks blocks_;
 };
 

@@ -17,7 +17,7 @@
 namespace rafter::app {
 namespace {
 
-/// Without this check, every process of an MPI run would solve the whole problem and write the same files.
+/// Every process of an MPI run would solve the whole problem and write the same files without this check.
 void require_one_process() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
     const char* size = std::getenv(name);

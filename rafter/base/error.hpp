@@ -12,8 +12,8 @@ public:
   using std::runtime_error::runtime_error;
 };
 
-/// What the user gave is wrong (file, form, problem, option): exit code 2. The message says where the error is, what
-/// was found and what would be right.
+/// The user's input is wrong (file, form, problem, option): exit code 2. The message says where the error is, what was
+/// found and what would be right.
 class InputError : public Error {
 public:
   using Error::Error;

@@ -6,8 +6,8 @@
 /// Files that a user names as input.
 namespace rafter::base {
 
-/// What a path leads to that is no regular file, links followed: "a directory", "a pipe (FIFO)", "a device",
-/// "a socket". "" for a regular file, and where there is nothing.
+/// Names the kind of an irregular file, links followed: "a directory", "a pipe (FIFO)", "a device", "a socket". Returns
+/// "" for a regular file, and where there is nothing.
 std::string irregular_kind(const std::string& path);
 
 /// Throws InputError "PATH: no such file" or "PATH: not a file but a pipe (FIFO); accepted is ACCEPTED" unless the path

@@ -11,7 +11,7 @@ using WarningHandler = std::function<void(const std::string&)>;
 /// is dropped. Any thread may warn; the handler is called by one thread at a time and must not warn itself.
 void warn(const std::string& text);
 
-/// As warn, but each text reaches the handler only once in the life of the process.
+/// Does the same as warn, but each text reaches the handler only once in the life of the process.
 void warn_once(const std::string& text);
 
 /// Sets where warnings go (empty: nowhere) and returns the handler that was set before.

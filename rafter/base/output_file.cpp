@@ -49,7 +49,7 @@ private:
   int number_;
 };
 
-/// What the name of an output leads to.
+/// The file, device or descriptor to which the name of an output leads.
 struct Target {
   enum class Kind { file, node, descriptor };
   Kind kind = Kind::file;
@@ -135,7 +135,7 @@ int connect_to(const fs::path& path) {
 /// Opens an output that is no regular file for writing.
 Descriptor open_stream(const std::string& name, const Target& target) {
   if (target.kind == Target::Kind::descriptor) {
-    if (target.descriptor == standard_output) std::fflush(stdout); // what was printed before comes first
+    if (target.descriptor == standard_output) std::fflush(stdout); // text that was printed before comes first
     Descriptor copy(::fcntl(target.descriptor, F_DUPFD_CLOEXEC, 3));
     if (copy.get() < 0) fail(name, errno);
     return copy;

@@ -16,7 +16,7 @@ namespace rafter::base {
 
 namespace {
 
-thread_local int thread_limit = 0; ///< as ThreadLimit; 0: there is no limit
+thread_local int thread_limit = 0; ///< limit of ThreadLimit; 0: there is no limit
 
 /// Hands the tasks of one loop to threads, one after the other.
 class Tasks {
@@ -103,7 +103,7 @@ private:
       lock.unlock();
       loop.tasks.work();
       lock.lock();
-      if (--loop.num_working == 0) loop.is_left.notify_one(); // with the lock, because the loop ends with its caller
+      if (--loop.num_working == 0) loop.is_left.notify_one(); // needs the lock, because the loop ends with its caller
     }
   }
 

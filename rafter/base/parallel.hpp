@@ -26,7 +26,7 @@ private:
   int before_;
 };
 
-/// Calls task(i) once for every i in [0, count), on any thread, and returns when all calls are done. Where calls throw,
+/// Calls task(i) once for every i in [0, count), on any thread, and returns when all calls are done. If calls throw,
 /// the exception of the lowest i is thrown again, the one that a plain loop would have ended with.
 void run_parallel(std::int64_t count, const std::function<void(std::int64_t)>& task);
 

@@ -25,7 +25,7 @@ public:
     return value;
   }
 
-  /// How many values of a type are held.
+  /// Returns the number of values of a type that are held.
   template <class T> std::size_t count() const {
     const std::lock_guard lock(mutex_);
     std::size_t result = 0;

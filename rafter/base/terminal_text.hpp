@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-/// Texts as terminals may show them. What comes from files, paths, arguments, compilers and drivers may hold characters
-/// that a terminal obeys, or that turn the direction of what follows.
+/// Texts as terminals may show them. Text from files, paths, arguments, compilers and drivers may hold characters that
+/// a terminal obeys, or that turn the direction of what follows.
 namespace rafter::base {
 
 /// Makes a text harmless piece by piece: control characters (C0 except newline and tab, DEL, C1), marks and overrides
@@ -12,9 +12,10 @@ namespace rafter::base {
 /// become \xNN.
 class TerminalText {
 public:
-  /// What may be shown of this piece. A character that it begins and does not end is kept for the next one.
+  /// Returns the part of this piece that may be shown. A character that it begins and does not end is kept for the next
+  /// one.
   std::string shown(std::string_view piece);
-  /// What is left of a character that never ended.
+  /// Returns the rest of a character that never ended.
   std::string rest();
 
 private:

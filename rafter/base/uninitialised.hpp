@@ -7,7 +7,7 @@
 
 namespace rafter::base {
 
-/// As AlignedAllocator. Elements that a vector makes without a value are left as the memory has them, so that large
+/// An AlignedAllocator that leaves elements that a vector makes without a value as the memory has them, so that large
 /// arrays are written once, by the threads that fill them.
 template <class T> struct UninitialisedAllocator : AlignedAllocator<T> {
   UninitialisedAllocator() = default;

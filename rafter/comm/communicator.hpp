@@ -24,7 +24,8 @@ struct Incoming {
 /// The processes of a run, numbered by ranks from 0. All functions but rank() and size() are collective: every process
 /// calls them in the same order, one thread at a time. A process that leaves what all do together leaves the others
 /// waiting: virtual processes (run_in_process) detect that and throw on all of them, processes of an operating system
-/// can only be ended together. What may fail on one process alone is therefore agreed upon (agree()).
+/// can only be ended together. Processes therefore agree upon the outcome of all that may fail on one of them alone
+/// (agree()).
 class Communicator {
 public:
   virtual ~Communicator() = default;
@@ -49,10 +50,10 @@ public:
     virtual ~Exchange() = default;
     virtual void finish() = 0; ///< waits until all messages for this process are in their rooms
   };
-  /// Sends and begins to receive; at most one message per process each way. What is sent may be changed afterwards, the
-  /// rooms belong to the exchange until it is finished. A process that has no neighbours need not take part. Several
-  /// exchanges may be under way; those of two processes are matched in the order of their starts, whichever is finished
-  /// first.
+  /// Sends and begins to receive; at most one message per process each way. The values sent may be changed afterwards,
+  /// the rooms belong to the exchange until it is finished. A process that has no neighbours need not take part.
+  /// Several exchanges may be under way; those of two processes are matched in the order of their starts, whichever is
+  /// finished first.
   virtual std::unique_ptr<Exchange> start(std::span<const Outgoing> outgoing,
                                           std::span<const Incoming> incoming) const = 0;
 };

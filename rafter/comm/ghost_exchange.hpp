@@ -29,7 +29,7 @@ public:
 
   /// Values that are under way.
   template <class T> struct Pending {
-    std::vector<std::vector<T>> values; ///< of owned entries, shape (neighbour, entry)
+    std::vector<std::vector<T>> values; ///< values of owned entries, shape (neighbour, entry)
     std::unique_ptr<Communicator::Exchange> exchange;
   };
 

@@ -22,7 +22,7 @@ namespace {
 /// those sees it.
 struct OtherHasFailed {};
 
-/// What the virtual processes share.
+/// The state that the virtual processes share.
 class World {
 public:
   explicit World(int num_ranks)
@@ -90,7 +90,7 @@ public:
     states_[static_cast<std::size_t>(rank)].what = Waiting::nothing_any_more;
     look_for_standstill();
   }
-  /// After all processes have ended.
+  /// Is called after all processes have ended.
   void rethrow_failure() const {
     if (failure_) std::rethrow_exception(failure_);
   }
@@ -282,7 +282,7 @@ void run_in_process(int num_ranks, const std::function<void(const std::shared_pt
           }
           world->end(rank);
         });
-    } catch (const std::system_error& error) { // which ends the calls of those that run
+    } catch (const std::system_error& error) { // the failure ends the calls of those that run
       world->fail(std::make_exception_ptr(base::EnvironmentError(fmt::format(
           "only {} of {} virtual processes could be started: {}", threads.size(), num_ranks, error.what()))));
     }

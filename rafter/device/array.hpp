@@ -48,8 +48,8 @@ public:
     leave_device();
     return host_;
   }
-  /// For entries that are no part of the value but room for copies of other ones, as the ghosts of vectors are: they
-  /// may be written in an array that is constant otherwise, by one user of the array at a time.
+  /// Gives access to entries that are no part of the value but room for copies of other ones, as the ghosts of vectors
+  /// are: they may be written in an array that is constant otherwise, by one user of the array at a time.
   std::span<T> host_scratch() const {
     to_host();
     leave_device();
@@ -57,7 +57,7 @@ public:
   }
   std::span<T> host_overwrite() {
     make_host();
-    leave_host(); // what is there will be replaced, so nobody may use it
+    leave_host(); // the old values will be replaced, so nobody may use them
     is_host_valid_ = true;
     leave_device();
     return host_;

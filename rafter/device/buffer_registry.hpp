@@ -11,11 +11,11 @@ namespace rafter::device {
 /// A buffer as a kernel's argument.
 struct Binding {
   Buffer* buffer = nullptr;
-  std::size_t offset_bytes = 0; ///< of the buffer before what the kernel sees
+  std::size_t offset_bytes = 0; ///< bytes of the buffer before those that the kernel sees
 };
 
 /// Buffers by what they are to kernels: a role, "run_starts" say, and a number that tells apart what several spaces,
-/// fields or matrices have in it. Who owns data registers them, who reads them names the role in its program; nothing
+/// fields or matrices have in it. The owner of data registers them, the program that reads them names the role; nothing
 /// between the two knows it. Roles are constants, which outlive the registry.
 class BufferRegistry {
 public:

@@ -51,7 +51,7 @@ private:
 
 std::vector<std::shared_ptr<const Program>> compile_all(Device& device, std::span<const CompileJob> jobs,
                                                         const CompileProgress& progress) {
-  std::map<std::pair<std::string, CompileOptions>, std::size_t> numbers; // from a job to the number of the distinct job
+  std::map<std::pair<std::string, CompileOptions>, std::size_t> numbers; // maps a job to the number of the distinct job
   std::vector<const CompileJob*> distinct;
   std::vector<std::size_t> number_of(jobs.size());
   for (std::size_t i = 0; i < jobs.size(); ++i) {

@@ -36,7 +36,7 @@ const std::array registrations{
     Registration{"hip", nullptr, true},
 };
 
-/// What a text says of a device: "name", or "name:2" for the third of its kind.
+/// The device that a text names: "name", or "name:2" for the third of its kind.
 struct Name {
   bool is_right = false; ///< the text names a device of this kind
   std::optional<int> number = {};

@@ -16,7 +16,8 @@
 
 #include <rafter/device/launch.hpp>
 
-/// Where kernels run, as five small types: Device, Buffer, Program, Kernel (with bound arguments: Task) and Event.
+/// Devices, on which kernels run, as five small types: Device, Buffer, Program, Kernel (with bound arguments: Task) and
+/// Event.
 namespace rafter::device {
 
 /// Bytes that were copied between the host and the memory of a device, and how many copies that took. Devices that
@@ -62,7 +63,7 @@ public:
     if (bytes > 0) write(source, bytes, offset);
   }
   /// Copies a few bytes, such as scalars of a loop, for tasks that are run afterwards. The source may be changed at
-  /// once. Where a device takes them into its queue, nobody waits for the tasks before.
+  /// once. If a device takes them into its queue, nobody waits for the tasks before.
   void queue_from_host(const void* source, std::size_t bytes, std::size_t offset = 0) {
     require_inside(bytes, offset);
     if (bytes > 0) queue(source, bytes, offset);
@@ -133,7 +134,7 @@ struct CompileOptions {
   auto operator<=>(const CompileOptions&) const = default;
 };
 
-/// What a device is and can do, for who reports it or plans for it. 0: unknown.
+/// Properties of a device, for reports and for the planner. 0: unknown.
 struct Capabilities {
   std::string description; ///< name that its maker gives it
   std::string version;     ///< version of its driver, which compiled kernels depend on
@@ -156,7 +157,7 @@ public:
   virtual std::string name() const = 0;                ///< name of the device, such as "host" or "checked"
   virtual std::string language() const { return "c"; } ///< language of the source that compile() takes
   virtual Capabilities capabilities() const { return {}; }
-  /// What has been copied to and from its memory since the device was made.
+  /// Returns the copies to and from its memory since the device was made.
   virtual Copies copies() const { return {}; }
   virtual int num_threads() const = 0;
   /// Available compilers that CompileOptions::compiler may name, "default" first.

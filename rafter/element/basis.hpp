@@ -24,7 +24,7 @@ int num_basis_functions(Shape shape, int degree);
 /// Values and first derivatives of the orthonormal basis at points, shape (point, dimension): the integral over the
 /// reference cell of function i times function j is 1 if i = j and 0 otherwise.
 ///
-/// On simplices and pyramids the order is hierarchical (the functions of degree p-1 come first); products are
+/// The order is hierarchical on simplices and pyramids (the functions of degree p-1 come first); products are
 /// lexicographic with the first factor fastest. Pyramids use P_i(a) P_j(b) ((1-z)/2)^max(i,j) P_k^(2 max(i,j)+2, 0)(z),
 /// max(i,j) + k <= degree, with collapsed coordinates a, b. These are rational in x, y, z, contain all polynomials of
 /// the degree, and are polynomials on every face. Values are continuous at the apex; gradients depend on the direction

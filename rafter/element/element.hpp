@@ -73,8 +73,8 @@ private:
   std::array<std::vector<std::vector<int>>, 4> entity_permutations_;
   std::vector<std::shared_ptr<const Element>> factors_; ///< elements of which this one is the product; else empty
   std::vector<int> product_index_;                      ///< position of each dof in the product of the factors
-  std::vector<double> coefficients_; ///< for elements that are no product: inverse transposed Vandermonde matrix, basis
-                                     ///< = coefficients * orthonormal
+  std::vector<double> coefficients_; ///< inverse transposed Vandermonde matrix of elements that are no product: basis =
+                                     ///< coefficients * orthonormal
   double condition_number_ = 1;
 };
 /// Elements are known by family, shape and degree (base/content.hpp).

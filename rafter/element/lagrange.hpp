@@ -34,10 +34,11 @@ double num_lagrange_nodes(Shape shape, int degree);
 /// image under the symmetry that takes the vertices to their canonical places. The single node of a point stays.
 std::vector<int> node_permutation(Shape entity, int degree, int orientation_code);
 
-/// For each point, shape (point, dim), the first row of `among` with the same coordinates up to rounding, or -1.
+/// Returns for each point, shape (point, dim), the first row of `among` with the same coordinates up to rounding, or
+/// -1.
 std::vector<int> find_rows(std::span<const double> points, std::span<const double> among, int dim);
 
-/// As find_rows, but throws InternalError where no row matches.
+/// Does the same as find_rows, but throws InternalError where no row matches.
 std::vector<int> matching_rows(std::span<const double> points, std::span<const double> among, int dim);
 
 /// Nodes of a product element, first factor fastest, from the nodes of its factors, each of shape (dof, dimension).

@@ -84,7 +84,7 @@ std::string entry(const RunMove& move, int i) {
   return move.stride == 1 ? fmt::format("w[n[{}]]", i) : fmt::format("w[{}*n[{}]]", move.stride, i);
 }
 
-/// What lane `l` adds to its run.
+/// Returns the vector that lane `l` adds to its run.
 std::string addend(const RunMove& move, int l) {
   const int group = l / move.width * move.width;
   const bool is_whole = move.width == move.vector_width, is_converted = move.vector != move.work;

@@ -36,7 +36,7 @@ public:
   std::optional<std::string> contiguous(const schedule::NodePtr& index) const;
   /// Address of the value of lane 0, when the values of all lanes follow each other in a table.
   std::optional<std::string> table_of_lanes(const schedule::NodePtr& node) const;
-  /// Where the positions of all lanes follow each other in a table, but for a number that is added to all of them: the
+  /// Positions of all lanes that follow each other in a table, but for a number that is added to all of them: the
   /// address of that of lane 0, and the number.
   struct Positions {
     std::string table, shift;

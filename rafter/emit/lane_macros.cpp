@@ -75,7 +75,7 @@ public:
 private:
   std::string entry(int k) const { return fmt::format("(w)[{}*(n)[{}]]", move_.stride, k); }
   std::string place(int lane) const { return fmt::format("(x) + (o) + (s)[{}]", lane); }
-  /// What stands in r<k> before the exchanges: an entry of the work array, or the runs of every width-th lane.
+  /// Returns the value of r<k> before the exchanges: an entry of the work array, or the runs of every width-th lane.
   std::string loaded(int k) const {
     if (move_.adds) return entry(k);
     Numbers runs;
@@ -83,8 +83,8 @@ private:
     const auto result = vectors_.of_numbers(spelling_.names(move_.vector).vector, runs);
     return move_.vector == move_.work ? result : vectors_.converted(result, move_.work);
   }
-  /// Of the blocks of `distance` lanes in both vectors, alternating, the even blocks go to the first and the odd ones
-  /// to the second.
+  /// Moves blocks of `distance` lanes of both vectors, alternating: the even blocks go to the first and the odd ones to
+  /// the second.
   std::string exchange(int distance, int a, int b) const {
     const auto number = [&](bool is_second, int l) {
       const bool is_odd = (l & distance) != 0;
@@ -128,7 +128,7 @@ Spelling with_lane_macros(Spelling language) {
   vectors.converted = [](const std::string& value, Type type) {
     return fmt::format("{}({})", type == Type::real32 ? "to_fvec" : "to_vec", value);
   };
-  const auto own = std::make_shared<const Spelling>(language); // what macros are made of
+  const auto own = std::make_shared<const Spelling>(language); // macros are made of it
   language.prelude = [own](int lanes) { return own->prelude(lanes) + (lanes > 1 ? gather_macros(*own, lanes) : ""); };
   language.float_prelude = [](int) { return ""; };
   language.lane_gather = [own](int lanes, Type type) { return lane_gather_macros(*own, lanes, type); };

@@ -30,8 +30,8 @@ struct RealNames {
   const char* initial;  ///< first letter of the names of helper functions
 };
 
-/// How a language writes vectors with one number per lane. In languages without vectors programs have one lane, and
-/// these functions are not set.
+/// The spelling of vectors with one number per lane. Programs have one lane in languages without vectors, and these
+/// functions are not set.
 struct VectorSpelling {
   /// Loads vector number `y` of an array of numbers, which begins where a whole vector may.
   std::function<std::string(const std::string& array, const std::string& y, schedule::Type type)> load_whole;
@@ -62,7 +62,7 @@ struct VectorSpelling {
   std::function<std::string(int width, const std::string& address, const std::string& value)> add_run;
 };
 
-/// How a language writes groups of items. In languages without them programs are those of a host, and this is not set.
+/// The spelling of groups of items. Programs are those of a host in languages without them, and this is not set.
 struct GroupSpelling {
   std::string group;                         ///< number of the group
   std::function<std::string(int axis)> item; ///< number of the item along an axis
@@ -72,8 +72,8 @@ struct GroupSpelling {
   std::function<std::string(const std::string& name, schedule::Space space, schedule::Type type)> atomic_add;
 };
 
-/// How a language writes what loop programs need. The emitter itself writes all that is the same in every language:
-/// integers, infix operations, loops and branches.
+/// The spelling of what loop programs need in a language. The emitter itself writes all that is the same in every
+/// language: integers, infix operations, loops and branches.
 struct Spelling {
   std::string name;
   RealNames doubles, floats;

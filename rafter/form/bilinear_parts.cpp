@@ -86,7 +86,7 @@ private:
 
 /// A component of an argument, or of one of its derivatives.
 using Slot = std::tuple<const FieldSpace*, int, int>;
-using PairCoefficients = std::map<std::pair<Slot, Slot>, NodeId>; ///< by test and trial slot
+using PairCoefficients = std::map<std::pair<Slot, Slot>, NodeId>; ///< coefficients by test and trial slot
 
 /// Finds the coefficients of all pairs of slots in an integrand; nothing where it is not linear in the trial functions.
 std::optional<PairCoefficients> pair_coefficients(const LoweredForm& form, const LoweredIntegral& integral) {

@@ -53,7 +53,7 @@ private:
   std::unordered_map<const ExprNode*, std::vector<NodeId>> memo_;
   std::array<std::unique_ptr<Differentiator>, 3> along_axis_;
   std::map<std::pair<const ExprNode*, const ExprNode*>, std::unique_ptr<Differentiator>>
-      along_field_; ///< by (field, direction)
+      along_field_; ///< derivatives by (field, direction)
 };
 
 } // namespace rafter::form

@@ -40,8 +40,8 @@ private:
   int gdim_;
   bool has_whole_point_ = false;
   std::unordered_map<const ExprNode*, std::pair<Expr, Position>>
-      origins_; ///< where each expression was made; it holds the expressions, so that the addresses of their nodes stay
-                ///< unique
+      origins_; ///< position where each expression was made; it holds the expressions, so that the addresses of their
+                ///< nodes stay unique
 };
 
 } // namespace rafter::form

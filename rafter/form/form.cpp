@@ -208,7 +208,7 @@ Form action(const Form& form, const std::vector<Expr>& fields) {
 
 namespace {
 
-/// With the nodes of these kinds on the other spaces.
+/// Returns the form with the nodes of these kinds on the other spaces.
 Form on(const Form& form, const std::vector<SpacePair>& spaces, const std::vector<NodeKind>& kinds) {
   for (const auto& [old, other] : spaces) {
     if (!old || !other) throw base::InputError("on: a pair of spaces is incomplete");

@@ -28,7 +28,7 @@ public:
   MeasureSum operator()(Tag tag) const { return restricted({std::move(tag)}); }
   MeasureSum operator()(std::vector<Tag> tags) const { return restricted(std::move(tags)); }
   MeasureSum operator()(std::initializer_list<Tag> tags) const { return restricted(tags); }
-  /// With a quadrature degree of the author's choice.
+  /// The same measures with a quadrature degree of the author's choice.
   MeasureSum with_degree(int degree) const;
   const std::vector<Measure>& measures() const { return measures_; }
   friend MeasureSum operator+(MeasureSum a, const MeasureSum& b);
@@ -38,8 +38,8 @@ private:
   std::vector<Measure> measures_;
 };
 
-inline const MeasureSum dx{{Measure{MeasureKind::cell}}};           ///< over cells
-inline const MeasureSum ds{{Measure{MeasureKind::exterior_facet}}}; ///< over boundary facets
+inline const MeasureSum dx{{Measure{MeasureKind::cell}}};           ///< measure of cells
+inline const MeasureSum ds{{Measure{MeasureKind::exterior_facet}}}; ///< measure of boundary facets
 
 struct Integral {
   Expr integrand; ///< scalar
@@ -88,7 +88,7 @@ std::optional<int> linear_arguments(const Expr& e);
 
 /// Bilinear form applied to a field: the trial function of the field's space is replaced by the field.
 Form action(const Form& form, const Expr& field);
-Form action(const Form& form, const std::vector<Expr>& fields); ///< of a mixed problem: one field per trial space
+Form action(const Form& form, const std::vector<Expr>& fields); ///< mixed problems: one field per trial space
 /// The form with test functions, trial functions and data fields of other spaces: (old, new), all of whose names are
 /// kept. Degrees of quadrature that are chosen from the integrand follow the new spaces, and so does the signature.
 /// Throws InputError where the components of a pair differ.
@@ -102,6 +102,6 @@ Form adjoint(const Form& form);
 /// functional and the trial function, called "d<name of the field>", for a residual.
 Form derivative(const Form& form, const Expr& field);
 Form derivative(const Form& form, const Expr& field, const Expr& direction);
-Form derivative(const Form& form, const std::vector<Expr>& fields); ///< by all fields of a mixed problem at once
+Form derivative(const Form& form, const std::vector<Expr>& fields); ///< takes all fields of a mixed problem at once
 
 } // namespace rafter::form

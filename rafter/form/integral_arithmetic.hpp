@@ -18,8 +18,8 @@ public:
   /// A form as the coefficient that stands for its value, always the same one for the same form; other values are
   /// returned as they are. Throws InputError for a form with a test or trial function.
   Value as_number(const Value& value) const;
-  /// Applies a binary operator. Where `keeps` says that the operator takes forms to forms (sums, constant multiples),
-  /// they stay forms; otherwise, in functionals, forms become numbers first.
+  /// Applies a binary operator. If `keeps` says that the operator takes forms to forms (sums, constant multiples), they
+  /// stay forms; otherwise, in functionals, forms become numbers first.
   template <class Operation>
   Value combined(const Value& left, const Value& right, bool keeps, const Operation& operation) const {
     if (integrals_ == nullptr || (!is_form(left) && !is_form(right))) return operation(left, right);

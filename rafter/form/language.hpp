@@ -75,7 +75,7 @@ Expr elem_mult(const Expr& a, const Expr& b); ///< product component by componen
 
 Expr grad(const Expr& a, int gdim = 0); ///< grad(a)_Ij = d a_I / d x_j
 Expr div(const Expr& a, int gdim = 0);  ///< div(a)_I = sum_j d a_Ij / d x_j
-/// Of a 3D vector (a vector), of a 2D vector (a scalar) or of a 2D scalar (a vector).
+/// The curl of a 3D vector (a vector), of a 2D vector (a scalar) or of a 2D scalar (a vector).
 Expr curl(const Expr& a, int gdim = 0);
 Expr nabla_grad(const Expr& a, int gdim = 0);        ///< nabla_grad(a)_jI = d a_I / d x_j, for scalars and vectors
 Expr nabla_div(const Expr& a, int gdim = 0);         ///< contracts the first axis, for vectors and matrices

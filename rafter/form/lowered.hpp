@@ -6,10 +6,10 @@
 
 #include <rafter/form/scalar_graph.hpp>
 
-/// What a form hands to the kernels: integrals whose integrands are scalar expressions in physical atoms.
+/// Lowered forms, which kernels are made of: integrals whose integrands are scalar expressions in physical atoms.
 namespace rafter::form {
 
-/// What the form language must know of a function space; space::FunctionSpace derives from it.
+/// The properties of a function space that the form language must know; space::FunctionSpace derives from it.
 struct FieldSpace {
   std::string name = "u";
   std::string family = "Lagrange";
@@ -73,10 +73,10 @@ class Form;
 struct LoweredForm {
   std::shared_ptr<const Form> source;     ///< the form before it was lowered; null: it was made as it is
   int rank = 0;                           ///< 0 functional, 1 linear form, 2 bilinear form
-  int num_values = 1;                     ///< of functionals, which are computed together
+  int num_values = 1;                     ///< number of functionals, which are computed together
   std::vector<LoweredIntegral> integrals; ///< one per measure and value, in order of first appearance
   std::vector<CoefficientComponent> parameters, cell_coefficients;
-  /// In order of first appearance; trial spaces that are test spaces, too, in the order of those.
+  /// Spaces in order of first appearance; trial spaces that are test spaces, too, in the order of those.
   std::vector<std::shared_ptr<const FieldSpace>> fields, test_spaces, trial_spaces;
   std::vector<std::string> field_names; ///< names of the coefficient fields
   std::string signature;                ///< content hash: equal for equal forms whatever the values of constants

@@ -46,7 +46,7 @@ public:
   /// Throws InputError when the expression holds arguments, fields, normals or coefficients by tag.
   explicit PointEvaluator(const Expr& e);
   int num_components() const { return static_cast<int>(components_.size()); }
-  /// Whether a constant or parameter of this name occurs.
+  /// Says whether a constant or parameter of this name occurs.
   bool has_parameter(const std::string& name) const;
   /// Its components, row-major. Throws InputError for another number of them; other names are left alone.
   void set(const std::string& name, std::span<const double> values);
@@ -58,7 +58,7 @@ public:
 private:
   std::shared_ptr<const ScalarGraph> graph_;
   std::vector<NodeId> components_, order_;
-  std::vector<CoefficientComponent> names_; ///< of the parameters
+  std::vector<CoefficientComponent> names_; ///< names of the parameters
   std::vector<double> parameters_;
   int num_axes_ = 0; ///< coordinates that are used
 };

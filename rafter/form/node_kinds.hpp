@@ -77,7 +77,7 @@ enum class NodeKind : std::uint8_t {
 };
 inline constexpr int num_node_kinds = static_cast<int>(NodeKind::conditional) + 1;
 
-/// How a node depends on the test and trial functions in its operands.
+/// The dependence of a node on the test and trial functions in its operands.
 enum class Linearity : std::uint8_t {
   terminal, ///< no operands; an argument is linear in itself
   linear,   ///< linear in its only operand

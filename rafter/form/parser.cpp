@@ -39,7 +39,7 @@ struct Session {
     Value value;
   };
   using Arguments = std::vector<const ExprNode*>;
-  std::map<std::string, std::map<Arguments, Known>> known; ///< by name and arguments
+  std::map<std::string, std::map<Arguments, Known>> known; ///< values by name and arguments
 
   /// The definition that was read most often, for messages.
   std::string most_read() const {

@@ -12,8 +12,8 @@
 namespace rafter::form {
 namespace {
 
-constexpr std::size_t max_terms = 64;   ///< of sums that are looked at
-constexpr std::size_t max_nodes = 1024; ///< of these sums, and of the left factors of their products
+constexpr std::size_t max_terms = 64;   ///< most terms of sums that are looked at
+constexpr std::size_t max_nodes = 1024; ///< most nodes of these sums, and of the left factors of their products
 
 using Term = QuadraticForm::Term;
 

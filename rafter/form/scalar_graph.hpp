@@ -53,9 +53,9 @@ enum class ScalarOp : std::uint8_t {
   select
 };
 
-/// How long an operation takes on a processor.
+/// The time that an operation takes on a processor.
 enum class Effort : std::uint8_t {
-  simple,   ///< at most as long as an addition
+  simple,   ///< takes at most as long as an addition
   quotient, ///< division or square root, which take some tens of additions
   function  ///< call of an elementary function
 };
@@ -84,7 +84,7 @@ enum class AtomKind : std::uint8_t {
   reference_test,       ///< a: test function, b and c as for reference_field
   reference_trial,      ///< a: trial function, b and c as for reference_field
   jacobian,             ///< a, b: J_ab = dx_a / dX_b (of an isoparametric map)
-  map_coefficient,      ///< per cell: coefficient of mode a in component b of x, for maps that are not isoparametric
+  map_coefficient,      ///< coefficient of mode a in component b of x, per cell, for maps that are not isoparametric
   reference_coordinate, ///< a: axis of the reference point X
   reference_normal,     ///< a: component of the facet's unit normal in the reference cell
   stored_point,         ///< a: slot of the data that set-up stored per point

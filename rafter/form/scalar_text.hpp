@@ -8,7 +8,7 @@
 
 namespace rafter::form {
 
-/// Scalar expressions as text. What several places use, and what is nested deeply, is written once, under a name.
+/// Scalar expressions as text. A part that several places use, or that is nested deeply, is written once, under a name.
 struct ScalarTexts {
   std::vector<std::string> names; ///< "t0 = mul(...)", each of which may use those before it
   std::vector<std::string> roots; ///< text of each root

@@ -44,7 +44,7 @@ public:
   int gdim() const { return gdim_; }
   const Expr* find(const std::string& name) const;
   const Definition* find_definition(const std::string& name) const;
-  /// Why a name may not stand in the text; null where nothing is known of it.
+  /// Returns the reason why a name may not stand in the text; null where nothing is known of it.
   const std::string* why_refused(const std::string& name) const;
   std::vector<std::string> names() const;
 

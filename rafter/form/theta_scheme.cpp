@@ -24,7 +24,7 @@ using TestTerm = LoweredIntegral::TestTerm;
 /// A summand of the form, lowered by itself, so that each has a degree of its own.
 struct Summand {
   LoweredIntegral integral; ///< atoms refer to the tables of the builder
-  Expr integrand;           ///< for messages
+  Expr integrand;           ///< expression for messages
 };
 
 /// The summands of an integrand with their signs. A summand that several sums share is taken once, times its number.
@@ -112,8 +112,8 @@ bool depends(const ScalarGraph& graph, NodeId root, const Predicate& is_meant) {
                              [&](NodeId id) { return graph[id].op == ScalarOp::atom && is_meant(graph[id].atom); });
 }
 
-/// Whether some atoms decide where an expression jumps: they stand in a sign or in a condition. Its derivatives do not
-/// show them there.
+/// Says whether some atoms decide where an expression jumps: they stand in a sign or in a condition. Its derivatives do
+/// not show them there.
 bool jumps_with(const ScalarGraph& graph, NodeId root, const Predicate& is_meant) {
   const std::array roots{root};
   return std::ranges::any_of(graph.reachable(roots), [&](NodeId id) {
@@ -282,7 +282,7 @@ public:
   }
 
 private:
-  /// Whether a field is the derivative in time of one that is constant.
+  /// Says whether a field is the derivative in time of one that is constant.
   bool is_zero(const std::string& field) const {
     if (!field.starts_with("dt(")) return false;
     const auto is_rate = [&field](const std::string& of) { return time_derivative_name(of) == field; };
@@ -335,7 +335,7 @@ private:
     return atom.kind == AtomKind::parameter &&
            tables_.parameters[static_cast<std::size_t>(atom.a)].coefficient->name == time_name;
   }
-  /// What has another value at the beginning of a step.
+  /// Says whether an atom has another value at the beginning of a step.
   bool varies(const Atom& atom) const { return is_time(atom) || has_role(atom, FieldRole::differential); }
   bool is_differential_test(int test_space) const { return differential_tests_[static_cast<std::size_t>(test_space)]; }
 
@@ -466,7 +466,7 @@ private:
     return to.sub(to.atom({atom.kind, new_fields_[i], atom.b, atom.c}), old);
   }
 
-  /// With derivatives in time times the length of the step.
+  /// The expression at the end of the step, with derivatives in time times the length of the step.
   NodeId at_new(const ScalarGraph& from, NodeId root, ScalarGraph& to) const {
     return import(from, root, to, [&](const Atom& atom) {
       const int rate = position(atom, rate_fields_);
@@ -483,7 +483,7 @@ private:
     });
   }
 
-  /// In the direction of trial functions.
+  /// The derivative by the unknowns, in the direction of trial functions.
   NodeId derivative_by_unknowns(ScalarGraph& graph, NodeId root) {
     Differentiator derivative(graph, [&](const Atom& atom) {
       const int unknown = position(atom, new_fields_);
@@ -504,14 +504,14 @@ private:
 
   const std::vector<Expr>& unknowns_;
   const std::vector<std::string>& constant_fields_;
-  std::vector<std::shared_ptr<const FieldSpace>> spaces_; ///< of the unknowns
+  std::vector<std::shared_ptr<const FieldSpace>> spaces_; ///< spaces of the unknowns
   AtomTables tables_;
   std::vector<Summand> summands_;
   std::vector<int> new_fields_, rate_fields_, old_fields_; ///< numbers in the tables, shape (unknown)
   std::vector<int> intermediate_fields_;                   ///< likewise; empty: there are no intermediate values
   Atom old_time_, theta_, new_weight_, old_weight_, constraint_weight_, algebraic_share_, multiplier_share_;
   std::vector<FieldRole> roles_;         ///< shape (unknown)
-  std::vector<bool> differential_tests_; ///< whether a term of a test function has a derivative in time
+  std::vector<bool> differential_tests_; ///< says whether a term of a test function has a derivative in time
 };
 
 } // namespace

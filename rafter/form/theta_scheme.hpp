@@ -27,7 +27,7 @@ std::string old_field_name(const std::string& field);
 /// Name of the data field that holds the intermediate value of a field in the step before: "intermediate(z)".
 std::string intermediate_name(const std::string& field);
 
-/// What the equations say of a field.
+/// The role of a field in the equations.
 enum class FieldRole {
   differential, ///< its derivative in time occurs
   algebraic,    ///< an equation without a derivative in time determines it
@@ -55,10 +55,10 @@ struct ThetaForms {
   LoweredForm load;
   bool is_linear = false;         ///< the tangent does not depend on the fields at t
   bool has_intermediates = false; ///< fields have intermediate values; those of the step before are data
-  std::vector<FieldRole> roles;   ///< of the unknowns
+  std::vector<FieldRole> roles;   ///< roles of the unknowns
 };
 
-/// Whether every term of a form of rank 1 is linear in these fields and their derivatives in time, and holds one.
+/// Says whether every term of a form of rank 1 is linear in these fields and their derivatives in time, and holds one.
 bool is_linear(const Form& form, const std::vector<Expr>& fields);
 
 /// `unknowns`: the fields of F that are solved for. The time in F is the parameter of the name t. Throws InputError

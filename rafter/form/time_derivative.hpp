@@ -17,7 +17,7 @@ Expr dt(const Expr& e);
 
 /// Name of the field that stands for the derivative of a field in time: "dt(u)".
 std::string time_derivative_name(const std::string& field);
-/// Whether the form holds the derivative of any field in time.
+/// Says whether the form holds the derivative of any field in time.
 bool has_time_derivative(const Form& form);
 bool has_time_derivative(const Expr& e);
 

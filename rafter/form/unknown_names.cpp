@@ -21,7 +21,7 @@ std::vector<std::string> test_function_names(std::span<const std::string> names)
   return found;
 }
 
-/// For coordinates as mathematicians write them; "" for other names.
+/// Returns a hint for coordinates as mathematicians write them; "" for other names.
 std::string coordinate_hint(const std::string& name, int gdim) {
   if (name != "y" && name != "z") return "";
   const int axis = name == "y" ? 1 : 2;

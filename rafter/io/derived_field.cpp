@@ -58,7 +58,7 @@ private:
   space::ExpressionEvaluator evaluator_;
 };
 
-/// At every point, this sums over cells the projected values times the volume of the cell, and these volumes.
+/// The sums at every point, over cells, are of the projected values times the volume of the cell, and of these volumes.
 class PointSums {
 public:
   PointSums(const OutputPoints& points, std::size_t num_components)

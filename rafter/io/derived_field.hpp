@@ -16,11 +16,11 @@ struct DerivedField {
   std::string name;
   std::shared_ptr<const form::LoweredExpression> expression; ///< scalar, vector, or matrix up to 3 x 3
   bool is_per_cell = false; ///< true: the values are means over the cells; false: they are values at the points
-  std::string origin = {};  ///< what messages name as the source of the expression
+  std::string origin = {};  ///< source of the expression, for messages
 };
 
 /// Returns the values at the points of the file, shape (point, component). In every cell the expression is projected
-/// onto the polynomials of the order of the file (least squares in the reference cell). Where cells share a point, the
+/// onto the polynomials of the order of the file (least squares in the reference cell). If cells share a point, the
 /// value there is the mean of theirs, weighted by the volumes of the cells; points that cells do not share are
 /// independent of each other. Throws InputError that names the point where a value is not finite.
 std::vector<double> point_values(const DerivedField& field, std::span<const space::FieldValues> fields,

@@ -112,7 +112,7 @@ namespace {
 
 /// A chunk of doubles takes half a megabyte, so that the cache of HDF5 (1 MiB per dataset) holds two.
 constexpr hsize_t chunk_values = 65536;
-/// Above level 1, compressing doubles takes several times as long and makes them smaller by only a few percent.
+/// Levels above 1 take several times as long to compress doubles and make them smaller by only a few percent.
 constexpr unsigned deflate_level = 1;
 
 } // namespace

@@ -62,7 +62,7 @@ namespace {
 /// deflate makes no block smaller than by this factor.
 constexpr double most_deflation = 1032;
 
-/// How many bytes at most come of each byte that is stored; nothing where a filter has no bound that is known.
+/// Returns how many bytes at most come of each byte that is stored; nothing where a filter has no bound that is known.
 std::optional<double> most_expansion(hid_t properties) {
   double factor = 1;
   for (int i = 0; i < H5Pget_nfilters(properties); ++i) {

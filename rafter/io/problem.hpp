@@ -44,7 +44,7 @@ struct MeshSource {
   std::string file; ///< path to open; if empty, the mesh is `box`
   std::optional<mesh::BoxOptions> box;
   int refine = 0;                 ///< uniform refinements, 0 to 10
-  mesh::ReadOptions read_options; ///< for `file`
+  mesh::ReadOptions read_options; ///< options for `file`
   Location merge_location;        ///< place of the key `merge`, where the file has it
   Location location;
 };
@@ -71,7 +71,7 @@ struct PointsRule {
 
 struct Numerics {
   element::QuadratureKind quadrature = element::QuadratureKind::gauss;
-  std::optional<PointsRule> points; ///< at most one of `points` and `degree` is given
+  std::optional<PointsRule> points; ///< no more than one of `points` and `degree` is given
   std::optional<int> degree;     ///< degree that the rule integrates exactly; without it and `points`, the form decides
   std::optional<int> max_degree; ///< upper bound for degrees that are derived from the form
 };
@@ -101,7 +101,7 @@ struct DataField {
   /// The coefficient is read from here if given; otherwise it is the projection of Coefficient::value.
   std::optional<ResultSource> source;
   std::optional<int> components; ///< given only with `source`; without it, the file decides
-  std::optional<int> degree;     ///< without it, the order of the file, or else the highest degree of the fields
+  std::optional<int> degree;     ///< absent: the order of the file, or else the highest degree of the fields
 };
 
 struct Coefficient {
@@ -127,7 +127,7 @@ struct Definition {
 /// A problem has a bilinear form a with a linear form L, or a residual form F.
 struct Forms {
   Expression a;
-  std::optional<Expression> L;              ///< without it, L is zero
+  std::optional<Expression> L;              ///< absent: L is zero
   std::optional<Expression> F;              ///< if given, a is empty
   std::optional<Expression> preconditioner; ///< bilinear form that the blocks of preconditioners are taken of; else a
   /// These return the form that holds the unknowns, and its key in the file.
@@ -205,16 +205,16 @@ struct Problem {
   MeshSource mesh;
   std::vector<Periodic> periodic;
   Numerics numerics;
-  std::vector<Field> fields; ///< in the order of the problem file
+  std::vector<Field> fields; ///< fields in the order of the problem file
   std::vector<Coefficient> coefficients;
-  std::vector<Definition> definitions; ///< in the order of the problem file
+  std::vector<Definition> definitions; ///< definitions in the order of the problem file
   Forms forms;
   std::vector<Dirichlet> dirichlet;
   std::vector<Constraint> constraints;
   /// The usual names where the file gives none, and rtol 1e-8.
   solvers::SolverOptions solver{.method = solvers::usual_method, .preconditioner = solvers::usual_preconditioner};
   op::Coarsening coarsening;                                             ///< levels of the preconditioner multigrid
-  mesh::BoxCoarsening box_coarsening = mesh::BoxCoarsening::short_edges; ///< how its boxes are halved
+  mesh::BoxCoarsening box_coarsening = mesh::BoxCoarsening::short_edges; ///< way in which its boxes are halved
   schedule::Precision level_precision = schedule::Precision::double_precision; ///< precision of multigrid's levels
   std::vector<std::string> blocks;  ///< preconditioners of the fields, shape (field); empty: there is no such table
   Location preconditioner_location; ///< place of solver.preconditioner, where the file gives it
@@ -225,7 +225,7 @@ struct Problem {
   std::string method_reason;       ///< why another method than the default was chosen for a file that names none
   bool has_iteration_keys = false; ///< whether keys of [solver] are given that only iterative methods read
   solvers::NewtonOptions newton;   ///< options for a residual form; the member `solver` is not used
-  std::optional<Time> time;        ///< without it, the problem is stationary
+  std::optional<Time> time;        ///< absent: the problem is stationary
   std::vector<Functional> functionals;
   Check check;
   Output output;

@@ -10,7 +10,7 @@
 namespace rafter::io {
 namespace {
 
-/// In problems with [time] this name stands for the time, so that nothing else may have it.
+/// Refuses the name that stands for the time in problems with [time], so that nothing else may have it.
 void refuse_time_name(const Problem& problem) {
   const auto require_other_name = [](const auto& entries, const std::string& section) {
     for (const auto& entry : entries)

@@ -24,12 +24,12 @@ struct Value {
     Location location;
   };
   Kind kind = Kind::table;
-  std::string text;         ///< for strings
-  std::int64_t integer = 0; ///< for integers
-  double real = 0;          ///< for integers and reals
-  bool boolean = false;     ///< for booleans
-  std::vector<Key> keys;    ///< for tables, in the order of the text; as many as items
-  std::vector<Value> items; ///< for arrays and tables
+  std::string text;         ///< value of strings
+  std::int64_t integer = 0; ///< value of integers
+  double real = 0;          ///< value of integers and reals
+  bool boolean = false;     ///< value of booleans
+  std::vector<Key> keys;    ///< keys of tables, in the order of the text; as many as items
+  std::vector<Value> items; ///< items of arrays and tables
   Location location;        ///< place of the value; for a string, of the first character inside the quotes
 
   const Value* find(std::string_view key) const; ///< value of a key of a table; null if it is absent

@@ -31,7 +31,7 @@ struct FileCells {
   int order = 1;
   bool is_straight = false;         ///< whether the geometry is given by the vertices
   std::vector<LatticePoint> points; ///< lattice points of a cell, in the order of the file
-  std::vector<std::int64_t> starts; ///< where the points of each cell start in the connectivity, shape (cell)
+  std::vector<std::int64_t> starts; ///< start of the points of each cell in the connectivity, shape (cell)
 };
 
 /// Returns the shape that belongs to a cell type of VTK, and whether the cell is linear, for the types that
@@ -284,7 +284,7 @@ private:
   /// Returns the first `count` components at all points, shape (point, component).
   std::vector<double> read_values(const std::string& name, int count) const {
     const auto columns = static_cast<std::size_t>(num_components(name)), kept = static_cast<std::size_t>(count);
-    // Of a series, which may be far larger than the memory, the last state alone.
+    // The last state alone is read of a series, which may be far larger than the memory.
     const auto values = reader_.read_rows<double>("VTKHDF/PointData/" + name, first_row(name), num_points());
     if (kept > columns || (kept < columns && !(kept == 2 && columns == 3)))
       refuse(fmt::format("the point data '{}' has {} components, expected are {}", name, columns, count));

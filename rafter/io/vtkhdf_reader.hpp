@@ -31,10 +31,10 @@ public:
   int num_components(const std::string& name) const;
 
   /// Returns the function that interpolates the first `count` components of an array in the cells. It is exact where
-  /// the file holds a polynomial of the order of its cells. Where cells of several tags have separate points at one
-  /// place, it takes the value of the first cell found. Throws InputError for arrays that are missing, have too few
-  /// components or too many (except for the zeros that pad two to three), and for values that are not finite. The
-  /// function throws InputError for points that no cell holds, and may outlive the reader.
+  /// the file holds a polynomial of the order of its cells. If cells of several tags have separate points at one place,
+  /// it takes the value of the first cell found. Throws InputError for arrays that are missing, have too few components
+  /// or too many (except for the zeros that pad two to three), and for values that are not finite. The function throws
+  /// InputError for points that no cell holds, and may outlive the reader.
   space::SpatialFunction function(const std::string& name, int count) const;
 
 private:

@@ -50,8 +50,8 @@ const ModalBasis& BasisTables::modal_basis(int degree) {
   return place->second;
 }
 
-/// Takes points and weights of the rule. Where the rule is symmetric under the reflections of the cell, points are
-/// sorted by sector.
+/// Takes points and weights of the rule. Points are sorted by sector if the rule is symmetric under the reflections of
+/// the cell.
 void BasisTables::set_dense_points() {
   const auto& rule = input_.fields.quadrature;
   points_ = rule.points;

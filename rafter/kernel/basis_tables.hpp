@@ -60,8 +60,8 @@ public:
   bool is_nodal(const element::Element& element) const;
 
   // These members serve all other points; one dense table holds several slots.
-  /// Dense table, shape (slot, point or mode, dof). Where the reflections of the cell permit, it takes folded dofs to
-  /// folded points (sums and differences of mirrored values, see Folding).
+  /// Dense table, shape (slot, point or mode, dof). It takes folded dofs to folded points (sums and differences of
+  /// mirrored values, see Folding) if the reflections of the cell permit.
   const ReferenceMatrix& stacked(const element::Element& element, const std::vector<BasisSlot>& slots);
   /// The transpose of the stacked table with the quadrature weights multiplied in, shape (dof, (slot, point or mode)).
   ReferenceMatrix stacked_transposed(const element::Element& element, const std::vector<BasisSlot>& slots);

@@ -7,7 +7,7 @@
 
 namespace rafter::kernel {
 
-/// How far factors that do not depend on fields are moved out of expressions.
+/// The extent to which factors that do not depend on fields are moved out of expressions.
 enum class Gathering : std::uint8_t {
   none,    ///< expressions stay as written
   linear,  ///< out of sums whose terms share the factor, and together with other such factors: 2 mu (d g + d h) = (2 mu

@@ -5,7 +5,7 @@
 
 namespace rafter::kernel {
 
-/// How the reference matrices are applied.
+/// The reference matrices are applied in one of these ways.
 enum class Contraction : std::uint8_t {
   dense,          ///< stacked tables of values and derivatives, as dense products
   modal,          ///< dense products with orthonormal polynomials instead of points, for affine simplices with constant

@@ -285,7 +285,7 @@ private:
   double flops(const PointCost& cost) const { return cost.flops + cost.geometry_flops / contraction_share; }
   double words(const PointCost& cost) const { return cost.cell_words + loops_.num_points * cost.point_words; }
   double seconds(const PointCost& cost) const {
-    // Without overlap guarantees the sum ranks better than the maximum alone: the smaller part counts a tenth.
+    // The sum ranks better than the maximum alone, since overlap is not guaranteed: the smaller part counts a tenth.
     const double compute = flops(cost) / balance_.flops_per_second;
     const double memory = 8 * words(cost) / balance_.bytes_per_second;
     return std::max(compute, memory) + 0.1 * std::min(compute, memory);

@@ -42,8 +42,8 @@ struct PointCost {
 };
 PointCost cost(const QFunction& function, const PointLoops& loops);
 
-/// What the evaluation of an isoparametric map adds to the cost of a QFunction. Rule, geometry element and contraction
-/// are those of `input`; its function and fields are not used.
+/// The cost that the evaluation of an isoparametric map adds to that of a QFunction. Rule, geometry element and
+/// contraction are those of `input`; its function and fields are not used.
 struct CurvedMap {
   ProgramInput input;
   /// Sets geometry_flops, and adds the numbers read as geometry nodes, if `function` reads the map.

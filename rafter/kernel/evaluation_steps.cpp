@@ -10,7 +10,7 @@ namespace rafter::kernel {
 namespace {
 
 using element::Element;
-using Slots = std::map<BasisSlot, Slot>; ///< for each basis slot, where its values stand
+using Slots = std::map<BasisSlot, Slot>; ///< place of the values of each basis slot
 
 /// Adds the steps that compute the values and derivatives that the QFunction reads.
 class Evaluation {

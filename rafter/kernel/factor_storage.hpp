@@ -9,9 +9,9 @@
 
 namespace rafter::kernel {
 
-/// How a QFunction is written and cut into stored and recomputed values. Its text is "recompute", "partial-2" (two
-/// numbers stored per point) or "store"; "-merged" follows where the function is written in merged form, and "-law"
-/// where values that depend on data fields may be stored, too.
+/// The form in which a QFunction is written, and its cut into stored and recomputed values. Its text is "recompute",
+/// "partial-2" (two numbers stored per point) or "store"; "-merged" follows where the function is written in merged
+/// form, and "-law" where values that depend on data fields may be stored, too.
 struct FactorStorage {
   enum class Kind : std::uint8_t {
     recompute, ///< stores nothing but the map coefficients or geometry nodes

@@ -48,7 +48,7 @@ public:
   }
 
 private:
-  using Slots = std::map<BasisSlot, Slot>; ///< for each test slot, where the QFunction leaves its output
+  using Slots = std::map<BasisSlot, Slot>; ///< place where the QFunction leaves its output for each test slot
 
   Slots make_arrays(std::size_t f) {
     const auto& use = program_.outputs[f];

@@ -72,7 +72,7 @@ public:
       }
     for (int b = 0; b < 3; ++b)
       for (int c = b; c < 3; ++c) {
-        const NodeId first_new = graph_.size(); // before the sum that is to be written out
+        const NodeId first_new = graph_.size(); // is taken before the sum that is to be written out
         const NodeId entry = inner(adjugate_[b], adjugate_[c]);
         const auto written = factored_sum(graph_, entry, first_new);
         if (!written.factors.empty() || written.number != 1) continue; // the factored sum is only part of this entry

@@ -19,7 +19,7 @@ using form::Atom;
 using form::AtomKind;
 using form::NodeId;
 
-/// Where a result of the QFunction goes.
+/// The destination of a result of the QFunction.
 enum class OutputKind : std::uint8_t {
   test,         ///< multiplies a test slot: added to the test function's degrees of freedom
   test_pair,    ///< multiplies the product of two slots of one basis function (diagonals), or of a test and a trial
@@ -38,7 +38,7 @@ struct Output {
   NodeId node = -1;
 };
 
-/// What is computed at a quadrature point. A cell contributes sum over points q of w_q * outputs(q) * test slots(q).
+/// The computation at a quadrature point. A cell contributes sum over points q of w_q * outputs(q) * test slots(q).
 /// Weights are not part of the QFunction: they are multiplied into the test-side tables. Its atoms are parameter,
 /// cell_coefficient, reference_field, reference_trial, stored_*, and the geometry: jacobian and coordinate
 /// (isoparametric maps), map_coefficient and reference_coordinate (other maps), reference_normal (facets).
@@ -108,7 +108,7 @@ struct PairCoefficient {
 /// graph. Nothing if some coefficient varies, or the function is not linear in the trial functions.
 std::optional<std::vector<PairCoefficient>> constant_coefficients(QFunction& function);
 
-/// What the value of a node varies with, as bits of a set.
+/// The value of a node varies with these, as bits of a set.
 enum Dependency : unsigned {
   on_cell = 1,
   on_axis_0 = 2,                 ///< reference coordinate along axis 0; on_axis_0 << a is that along axis a

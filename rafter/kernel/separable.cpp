@@ -92,8 +92,7 @@ private:
       for (std::size_t axis = 0, rest = q; axis < static_cast<std::size_t>(dim_); ++axis, rest /= scale.size())
         program_.weights[q] *= scale[rest % scale.size()];
   }
-  /// Says whether a matrix is diagonal and its diagonal can be divided by. Where no point lies at a node, the row of
-  /// that node is 0.
+  /// Says whether a matrix is diagonal and its diagonal can be divided by. The row of a node without a point is 0.
   static bool is_diagonal(const ReferenceMatrix& matrix) {
     const double least = 1e-6 * *std::ranges::max_element(matrix.values);
     for (int r = 0; r < matrix.rows; ++r)

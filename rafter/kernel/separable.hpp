@@ -28,8 +28,8 @@ struct SeparableForm {
 std::optional<SeparableForm> separable_form(const ProgramInput& input);
 
 /// Program that applies products of 1D matrices M = T_test^T W T_trial, one per axis, along all axes, or along all but
-/// the last, before the coefficients, whichever takes fewer operations. Where the 1D matrix of values is diagonal
-/// (nodes are points), its inverse is multiplied into the matrices, and the result is weighed by the diagonal instead.
+/// the last, before the coefficients, whichever takes fewer operations. If the 1D matrix of values is diagonal (nodes
+/// are points), its inverse is multiplied into the matrices, and the result is weighed by the diagonal instead.
 TensorProgram build_separable(const ProgramInput& input, const SeparableForm& form);
 
 } // namespace rafter::kernel

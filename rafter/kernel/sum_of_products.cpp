@@ -16,8 +16,8 @@ using form::NodeId;
 using form::ScalarGraph;
 using form::ScalarOp;
 
-using Factors = std::vector<NodeId>;     ///< in ascending order, repeated for powers
-using Terms = std::map<Factors, double>; ///< from a product of factors to the number that multiplies it
+using Factors = std::vector<NodeId>;     ///< factors in ascending order, repeated for powers
+using Terms = std::map<Factors, double>; ///< maps a product of factors to the number that multiplies it
 
 constexpr std::size_t max_terms = 64;
 /// Factors of one term. Repeated squaring doubles them: beyond this number a power stays the product that it was.

@@ -9,7 +9,7 @@ namespace rafter::kernel {
 /// The value number * (product of factors) * sum, where no factor is common to all terms of the sum.
 struct FactoredSum {
   double number = 0;
-  std::vector<form::NodeId> factors; ///< in ascending order, repeated for powers
+  std::vector<form::NodeId> factors; ///< factors in ascending order, repeated for powers
   form::NodeId sum = -1;
 };
 
@@ -19,7 +19,7 @@ struct FactoredSum {
 /// terms stay as they are.
 FactoredSum factored_sum(form::ScalarGraph& graph, form::NodeId node, form::NodeId first_new);
 
-/// The node of a factored sum. Where the sum itself has no coefficient fields, the factors without such fields are
+/// The node of a factored sum. If the sum itself has no coefficient fields, the factors without such fields are
 /// multiplied into it and the others stay outside, so that set-up can store a single number.
 form::NodeId assembled(form::ScalarGraph& graph, const FactoredSum& value);
 

@@ -19,8 +19,8 @@ namespace rafter::kernel {
 struct TensorArray {
   std::string name;
   std::vector<int> extents;
-  int folding = -1; ///< for folded dofs, entry i of a component stands at places[i] of this folding; -1: entries are in
-                    ///< their own order
+  /// Folding of the dofs: entry i of a component stands at places[i] of it. -1: entries are in their own order.
+  int folding = -1;
   int size() const;
 };
 
@@ -65,7 +65,7 @@ enum class StepKind : std::uint8_t {
   gather,     ///< target = cell dofs of input `field`, shape (component, dof...)
   load_nodes, ///< target = geometry nodes of the cell, shape (axis, node...)
   contract,   ///< target(.., r, ..) (+)= sum_k matrix(r, k) source(.., k, ..) along `axis`
-  butterfly,  ///< in place: sums and differences of the values that reflections exchange (folding number `field`), in
+  butterfly,  ///< sums and differences, in place, of the values that reflections exchange (folding number `field`), in
               ///< every group of points
   evaluate,   ///< the QFunction at every point, from input slots to output slots
   weigh,      ///< target(c, point) *= quadrature weight of the point
@@ -90,9 +90,9 @@ struct FieldUse {
   /// Element of the trial functions in outputs of programs for cell matrices; `components` then counts pairs of
   /// components. Null in all other outputs and inputs.
   std::shared_ptr<const element::Element> trial_element{};
-  /// Where the dofs stand in an array that several fields fill, as those of the children of a cell do: place of each
-  /// dof among the numbers of a component. -1: another field has this dof, and the program leaves it alone. Either all
-  /// dofs of an entity have places, or none has. Empty: the dofs fill the whole array in their order.
+  /// Places of the dofs in an array that several fields fill, as those of the children of a cell do: place of each dof
+  /// among the numbers of a component. -1: another field has this dof, and the program leaves it alone. Either all dofs
+  /// of an entity have places, or none has. Empty: the dofs fill the whole array in their order.
   std::vector<int> places{};
   int num_dofs() const; ///< number of basis functions, or of pairs of them in cell matrices
 };
@@ -122,7 +122,7 @@ struct InputSlot {
   Slot slot;
 };
 
-/// How a field is evaluated in a program with collocated derivatives: arrays and matrices of steps that belong
+/// The evaluation of a field in a program with collocated derivatives: arrays and matrices of steps that belong
 /// together, for mappings that fuse them. Members are indices of arrays and matrices; -1: absent.
 struct CollocatedEvaluation {
   int dofs = -1;   ///< array of dofs or geometry nodes
@@ -140,7 +140,7 @@ struct CollocatedIntegration {
   int differentiation = -1;
 };
 
-/// What is computed for one cell: steps on arrays, with the QFunction and the tables that they use.
+/// The computation for one cell: steps on arrays, with the QFunction and the tables that they use.
 struct TensorProgram {
   bool is_tensor = false;    ///< points form a tensor grid, and the last axis of arrays is reference axis 0
   bool is_separable = false; ///< the grid consists of the nodes, and the QFunction combines products with 1D matrices
@@ -155,7 +155,7 @@ struct TensorProgram {
   std::shared_ptr<const element::Element> geometry;
   QFunction function;
   std::vector<InputSlot> input_slots;
-  /// Where each of function.outputs goes (test and test_pair outputs; others have array -1).
+  /// The destination of each of function.outputs (test and test_pair outputs; others have array -1).
   std::vector<Slot> output_slots;
   std::vector<TensorArray> arrays;
   std::vector<ReferenceMatrix> matrices;
@@ -217,7 +217,7 @@ struct CellData {
   std::vector<std::vector<double>> inputs; ///< unknowns for each input field, shape (component, dof)
   std::vector<std::vector<double>> masks;  ///< factors of each mask, shape (component of the mask, dof of its field)
 };
-/// What a program computes for one cell.
+/// The results of a program for one cell.
 struct CellResult {
   std::vector<std::vector<double>> outputs; ///< results for each output field, shape (component, dof)
   std::vector<double> integrals;            ///< shape (value)

@@ -236,7 +236,7 @@ private:
 
   const TensorProgram& program_;
   std::vector<char> is_written_;
-  std::vector<std::set<int>> gathered_; ///< for each array, the places that fields with places were gathered into
+  std::vector<std::set<int>> gathered_; ///< places that fields with places were gathered into, of each array
 };
 
 } // namespace

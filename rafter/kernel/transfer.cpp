@@ -202,7 +202,7 @@ ChildNodes distinct_nodes(const TransferInput& input) {
 
 ReferenceMatrix interpolation_matrix(const Element& coarse, std::span<const double> points, bool is_grid) {
   const auto dim = is_grid ? std::size_t{1} : static_cast<std::size_t>(element::dimension(coarse.shape()));
-  // Along an axis of a tensor cell stand the nodes with the first coordinates on the others.
+  // An axis of a tensor cell has the nodes with the first coordinates on the other axes.
   const int num_nodes = is_grid ? coarse.degree() + 1 : coarse.num_dofs();
   const auto stride = static_cast<std::size_t>(element::dimension(coarse.shape()));
   const auto table = is_grid ? coarse.tabulate_1d(points) : coarse.tabulate(points);

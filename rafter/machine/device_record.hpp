@@ -18,7 +18,7 @@ struct DeviceRecord {
   Level shared; ///< memory that the items of a group share, with a barrier after each access; bytes of a group
   int num_compute_units = 0;
   bool has_unified_memory = false;       ///< its memory is that of the host
-  double launch_seconds = 0;             ///< from the start of an empty kernel to its end, as the host sees it
+  double launch_seconds = 0;             ///< time from the start of an empty kernel to its end, as the host sees it
   double bytes_to_device_per_second = 0; ///< copies from the host
   double bytes_to_host_per_second = 0;
   bool operator==(const DeviceRecord&) const = default;
@@ -33,7 +33,7 @@ DeviceRecord device_record_from_json(const std::string& text);
 
 /// The kept record of a device, by its name and driver; nothing when there is none, or a damaged one.
 std::optional<DeviceRecord> load(const device::Capabilities& device);
-/// Keeps a record beside that of the host. Where that is not possible, there is a warning.
+/// Keeps a record beside that of the host. There is a warning if that is not possible.
 void keep(const DeviceRecord& record, const device::Capabilities& device);
 
 } // namespace rafter::machine

@@ -49,9 +49,9 @@ struct Machine {
   std::string measured_with; ///< versions of Rafter and of the compiler
   /// Size of the block that was streamed from memory; too high a rate results if caches are nearly as large.
   std::int64_t streamed_bytes = 0;
-  /// How little others disturbed the measurement, 1 being not at all. steadiness is the rate of the median run over
-  /// that of the best run, as a median over all figures; cpu_share is the time that was computed over the time that
-  /// passed on the cores in use.
+  /// These say how little others disturbed the measurement, 1 being not at all. steadiness is the rate of the median
+  /// run over that of the best run, as a median over all figures; cpu_share is the time that was computed over the time
+  /// that passed on the cores in use.
   double steadiness = 1, cpu_share = 1;
   bool operator==(const Machine&) const = default;
 
@@ -65,7 +65,7 @@ struct Machine {
   double single_peak_flops(int num_cores) const;
   /// A rate for some number of cores, interpolated between one and all cores, and constant beyond.
   double rate(const Rate& measured, int num_cores) const;
-  /// Whether loading one by one is faster, by more than measurements vary.
+  /// Says whether loading one by one is faster, by more than measurements vary.
   bool gathers_faster_by_lane() const;
   /// Nearest cache, and memory. Both throw InternalError for an empty record.
   const Level& nearest_level() const;

@@ -31,7 +31,7 @@ struct Layout {
     CubeSplit split;
     int num_columns = 0;
   };
-  std::vector<Slab> slabs; ///< from left to right
+  std::vector<Slab> slabs; ///< slabs from left to right
 
   const CubeSplit& at(int column) const {
     for (const auto& slab : slabs) {
@@ -99,7 +99,7 @@ std::string range_fault(const BoxOptions& options) {
   std::vector<double> lengths, squared;
   for (std::size_t d = 0; d < size.size(); ++d) {
     lengths.push_back(size[d] / options.cells[d]);
-    squared.push_back(lengths.back() * lengths.back() / 4); // of a column of the Jacobian, half an edge
+    squared.push_back(lengths.back() * lengths.back() / 4); // square of a column of the Jacobian, half an edge
   }
   if (is_computable(squared)) return "";
   return fmt::format("its cells have edges of [{:.2g}], and computing with them under- or overflows; accepted are "

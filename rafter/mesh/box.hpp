@@ -5,7 +5,7 @@
 
 #include <rafter/mesh/mesh.hpp>
 
-/// What the options of a box say.
+/// Reads the options of a box.
 namespace rafter::mesh {
 
 /// Edge lengths of a box, which are 1 where the options have none.

@@ -17,7 +17,7 @@ namespace rafter::mesh {
 enum class MapKind : std::uint8_t { cartesian, affine, multilinear, isoparametric };
 inline constexpr std::array map_kinds_in_order{MapKind::cartesian, MapKind::affine, MapKind::multilinear,
                                                MapKind::isoparametric};
-/// Whether J is, on the cell.
+/// Says whether J is constant on the cell.
 inline bool is_constant(MapKind kind) { return kind == MapKind::cartesian || kind == MapKind::affine; }
 std::string_view name(MapKind kind);
 
@@ -45,7 +45,7 @@ inline int cells_per_patch(int width, int dim) {
 
 struct CellBatches {
   int cells_per_batch = 8;
-  int patch_width = 1; ///< as BatchOptions; 1 where batches would hold no whole patch
+  int patch_width = 1; ///< cells along an axis of patches, see BatchOptions; 1 where batches would hold no whole patch
   std::vector<CellBlock> blocks;
   /// Patches of a batch, of cells of this dimension; without patches its cells.
   int patches_per_batch(int dim) const { return cells_per_batch / cells_per_patch(patch_width, dim); }
@@ -64,7 +64,7 @@ struct BatchOptions {
   static constexpr int most_cells_per_batch = 1024;
   int cells_per_batch = 8;             ///< a power of two up to most_cells_per_batch
   int batches_per_chunk = 0;           ///< 0: chosen from the number of batches, never from the number of threads
-  double affine_tolerance = 1e-12;     ///< of |second differences| and of shears, relative to the cell size
+  double affine_tolerance = 1e-12;     ///< bound on |second differences| and on shears, relative to the cell size
   bool has_orientation_buckets = true; ///< simplices of a batch see their edges and faces in the same orientations
   int patch_width = 1; ///< cells along an axis of patches, of which batches consist where there are any; 1: no
 };
@@ -77,7 +77,7 @@ CellBatches make_cell_batches(const Mesh& mesh, const BatchOptions& options = {}
 /// Exterior facets grouped like cells: one block per (group, local facet number, map kind of the cell).
 struct FacetBlock {
   std::int32_t group = 0;
-  element::Shape shape = element::Shape::hexahedron; ///< of the cell
+  element::Shape shape = element::Shape::hexahedron; ///< shape of the cell
   int local_facet = 0;
   MapKind map = MapKind::affine;
   std::int32_t num_facets = 0, num_batches = 0;

@@ -9,7 +9,7 @@
 
 namespace rafter::mesh {
 
-/// The tags of the cells of a group. Where all are equal, as in most large meshes, only one is kept.
+/// The tags of the cells of a group. Only one is kept if all are equal, as in most large meshes.
 class CellTags {
 public:
   class Iterator {

@@ -12,7 +12,7 @@ namespace rafter::mesh {
 struct BatchedBlock {
   std::int32_t group = 0, num_batches = 0;
   std::span<const std::int32_t> cells;
-  std::span<const std::uint8_t> are_patches = {}; ///< as CellBlock::are_patches
+  std::span<const std::uint8_t> are_patches = {}; ///< see CellBlock::are_patches
 };
 
 /// Fills up cells to whole batches of `cells_per_batch`, by repeating the last cell.

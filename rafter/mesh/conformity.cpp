@@ -46,7 +46,7 @@ std::vector<SurfaceFacet> surface_facets(const Mesh& mesh) {
       for (std::size_t d = 0; d < gdim; ++d) p[d] = x[local * gdim + d];
       facet.corners.push_back(p);
     }
-    if (facet.corners.size() == 4) { // from lexicographic to cyclic order
+    if (facet.corners.size() == 4) { // puts corners from lexicographic into cyclic order
       std::swap(facet.vertices[2], facet.vertices[3]);
       std::swap(facet.corners[2], facet.corners[3]);
     }
@@ -91,7 +91,7 @@ struct Halves {
 /// Says whether the ends of an edge of two triangles and their other corners, c and d, are the corners of a
 /// quadrilateral with this diagonal that is nearly flat.
 bool are_halves(const Point& a, const Point& b, const Point& c, const Point& d) {
-  constexpr double flatness = 0.02; // of the distance of d from the plane of the others, over the diagonal
+  constexpr double flatness = 0.02; // bound on the distance of d from the plane of the others, over the diagonal
   const auto normal = cross(b - a, c - a), other = cross(d - a, b - a);
   return dot(normal, other) > 0 && std::abs(dot(d - a, normal)) <= flatness * norm(normal) * norm(b - a);
 }

@@ -68,7 +68,7 @@ private:
   /// Reads an integer of at most 18 digits that stands between blanks, as nearly all do. Returns false, and does not
   /// move, where there is anything else.
   bool read_plain_integer(std::int64_t& value) {
-    constexpr std::ptrdiff_t most_digits = 18; // which fit 64 bits
+    constexpr std::ptrdiff_t most_digits = 18; // so many digits fit 64 bits
     const char *next = bytes_.data() + position_, *end = bytes_.data() + bytes_.size();
     while (next != end && is_blank(*next)) ++next;
     const char* const word = next;

@@ -15,21 +15,21 @@
 /// Meshes whose cells belong to several processes.
 namespace rafter::mesh {
 
-/// What the mesh of a process, which has some of the cells of a larger one, knows of the others.
+/// The relation of the mesh of a process, which has some of the cells of a larger one, to those of the others.
 struct Distribution {
-  std::shared_ptr<const comm::Communicator> communicator; ///< of the processes that have the cells
-  std::vector<std::vector<std::int32_t>> global_cells;    ///< in the whole mesh, shape (group, cell)
+  std::shared_ptr<const comm::Communicator> communicator; ///< communicator of the processes that have the cells
+  std::vector<std::vector<std::int32_t>> global_cells;    ///< numbers in the whole mesh, shape (group, cell)
   /// Numbers of the vertices, edges and faces of the cells which are the same on all processes; identified entities
   /// have one number. Shape (dim)(group)(cell, local entity), as Topology::Group::edges.
   std::array<std::vector<std::vector<std::int64_t>>, 3> entities;
-  /// By the number of an entity that cells of several processes have: these processes, ascending. The first one owns
-  /// the unknowns there. Shape (dim).
+  /// Processes that have an entity, ascending, by its number, for the entities that cells of several processes have.
+  /// The first one owns the unknowns there. Shape (dim).
   std::array<std::map<std::int64_t, std::vector<int>>, 3> sharing;
   /// Facets between a cell of this process and one of another: no boundary. Sorted.
   std::vector<FacetRef> interface_facets;
   std::set<std::int32_t> cell_tags;                 ///< tags of the cells of the whole mesh, 0 (untagged) included
   std::set<std::int32_t> facet_tags;                ///< tags of the tagged facets of the whole mesh
-  std::map<std::int32_t, FacetCounts> facet_counts; ///< of the whole mesh, see Surface
+  std::map<std::int32_t, FacetCounts> facet_counts; ///< counts of the whole mesh, see Surface
 
   int rank() const { return communicator->rank(); }
   /// Processes that share a vertex, edge or face of a cell; none where this process alone has it.
@@ -56,7 +56,7 @@ Mesh local_part(const Mesh& mesh, const CellRanks& ranks, std::shared_ptr<const 
 /// Throws InputError for a part of a mesh. `what` ("null spaces") names in the message what needs the whole one.
 void require_whole(const Mesh& mesh, std::string_view what);
 
-/// Whether another process has a vertex of the cell, too.
+/// Says whether another process has a vertex of the cell, too.
 bool is_interface_cell(const Mesh& mesh, std::int32_t group, std::int32_t cell);
 
 } // namespace rafter::mesh

@@ -30,7 +30,7 @@ struct Record {
   std::int32_t place; ///< group and local entity
 };
 
-constexpr int local_bits = 4; ///< of `place`: no cell has more than 12 entities of one dimension
+constexpr int local_bits = 4; ///< bits of `place`: no cell has more than 12 entities of one dimension
 constexpr std::int32_t place_of_lookup = -1;
 
 std::int32_t place_of(std::size_t group, int local) {
@@ -210,7 +210,7 @@ private:
   std::size_t num_blocks_;
   std::span<const EntityKey> lookups_;
   std::span<const std::uint8_t> is_marked_; ///< shape (vertex); empty: all are
-  int shift_ = 0;                           ///< of vertex numbers to those of blocks
+  int shift_ = 0;                           ///< right shift of vertex numbers to those of blocks
   std::vector<GroupSides<n>> groups_;
   std::vector<Part> parts_;
   std::vector<std::size_t> begins_, next_; ///< shape (block + 1); shape (part + 1, block)
@@ -241,8 +241,8 @@ public:
 
 private:
   struct Link {
-    std::int32_t next = -1; ///< of the chain
-    std::int32_t last = -1; ///< of the chain, where this is the first
+    std::int32_t next = -1; ///< next record of the chain
+    std::int32_t last = -1; ///< last record of the chain, where this is the first
     bool is_first = false;
   };
   void link(std::size_t i, std::size_t mask) {
@@ -263,7 +263,7 @@ private:
     }
   }
   std::vector<std::int32_t> slots_; ///< first records of chains; -1: free
-  std::vector<Key<n>> keys_;        ///< of the records
+  std::vector<Key<n>> keys_;        ///< keys of the records
   std::vector<Link> links_;
   std::vector<EntitySide> sides_;
 };
@@ -332,7 +332,7 @@ EntityNumbers number_entities(const Mesh& mesh, int dim, std::span<const EntityK
                                        prefix(mesh), num_sides, dim == 1 ? "edges" : "faces",
                                        std::numeric_limits<std::int32_t>::max()));
   EntityNumbers result;
-  base::RawVector<std::int32_t> numbers(static_cast<std::size_t>(num_sides)); // at first that of the first side
+  base::RawVector<std::int32_t> numbers(static_cast<std::size_t>(num_sides)); // number of the first side at first
   std::vector<int> per_cell;
   for (const auto& group : mesh.groups) per_cell.push_back(element::num_entities(group.shape, dim));
   const auto place = [&](const EntitySide& side) {

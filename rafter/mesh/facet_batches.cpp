@@ -27,7 +27,7 @@ std::vector<std::vector<FacetRef>> selected_facets(const Mesh& mesh, std::span<c
 void sort_by_cell(const Mesh& mesh, std::int32_t group, std::vector<FacetRef>& facets) {
   if (facets.empty()) return;
   std::vector<std::int32_t> cells;
-  for (const auto& facet : facets) // which are sorted by their cells
+  for (const auto& facet : facets) // facets are sorted by their cells
     if (cells.empty() || cells.back() != facet.cell) cells.push_back(facet.cell);
   const auto order = VisitingOrder(mesh, group).of_cells(std::move(cells));
   std::vector<std::int32_t> rank(mesh.groups[static_cast<std::size_t>(group)].tags.size());

@@ -21,7 +21,7 @@ public:
 
 private:
   const Mesh& mesh_;
-  std::map<std::pair<std::size_t, int>, PointPlacement> placements_; ///< by group and degree of the nodes
+  std::map<std::pair<std::size_t, int>, PointPlacement> placements_; ///< placements by group and degree of the nodes
 };
 
 double distance(const Point& a, const Point& b);

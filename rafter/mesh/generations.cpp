@@ -39,7 +39,7 @@ Axes short_axes(const BoxOptions& box) {
   return result;
 }
 
-/// The axes along which a box is halved; none where it cannot be. Where cells are stretched, or were before some of the
+/// The axes along which a box is halved; none where it cannot be. If cells are stretched, or were before some of the
 /// halvings (`is_after_partial`), short axes with an odd number of cells stay as they are beside others that are
 /// halved.
 std::optional<Axes> next_axes(const BoxOptions& box, BoxCoarsening coarsening, bool is_after_partial) {
@@ -71,7 +71,7 @@ bool is_refinable(const BoxOptions& box, int times) {
 
 Generations box_generations(const BoxOptions& options, int times, BoxCoarsening coarsening) {
   require_valid(options);
-  // What cannot be refined is refused below.
+  // A box that cannot be refined is refused below.
   if (!has_similar_children(options) || !is_refinable(options, times))
     return refined_generations(std::make_shared<const Mesh>(make_box(options)), times);
   auto box = options;

@@ -27,12 +27,12 @@ struct Refinement {
   std::vector<std::vector<std::uint8_t>> diagonals;
   Axes axes{}; ///< axes of the reference cells of `coarse` along which its cells were halved
 
-  bool is_partial() const { return !axes.has_all(coarse->tdim); } ///< along some axes alone
+  bool is_partial() const { return !axes.has_all(coarse->tdim); } ///< cells were halved along some axes alone
   int diagonal(int group, std::int32_t cell) const {
     const auto& of_group = diagonals[static_cast<std::size_t>(group)];
     return of_group.empty() ? 0 : of_group[static_cast<std::size_t>(cell)];
   }
-  /// How a cell of `coarse` was divided.
+  /// Returns the division of a cell of `coarse`.
   Halving halving(int group, std::int32_t cell) const { return {axes, diagonal(group, cell)}; }
   const Subdivision& of_cell(int group, std::int32_t cell) const {
     return subdivision(coarse->groups[static_cast<std::size_t>(group)].shape, halving(group, cell));
@@ -54,7 +54,7 @@ Generations refined_generations(std::shared_ptr<const Mesh> mesh, int times);
 /// differently: their axes must be the same ones.
 Generations refined_generations(std::shared_ptr<const Mesh> mesh, std::span<const Axes> steps);
 
-/// Along which axes boxes are halved, from a generation to the one before.
+/// The axes along which boxes are halved, from a generation to the one before.
 enum class BoxCoarsening : std::uint8_t {
   all_axes,
   /// Boxes of intervals, quadrilaterals and hexahedra are halved along the axes along which cells are less than twice

@@ -28,7 +28,7 @@ public:
 
 private:
   std::int32_t row_of_sorted(std::int64_t tag) const;
-  std::vector<std::int64_t> tags_; ///< in file order
+  std::vector<std::int64_t> tags_; ///< tags in file order
   std::int64_t least_ = 0;         ///< tag
   /// Rows by tags from the least one on, -1 where the file has none; empty where tags lie far apart.
   std::vector<std::int32_t> dense_;
@@ -39,7 +39,7 @@ private:
 struct GmshElements {
   GmshType type;
   std::vector<std::int32_t> nodes;    ///< rows of nodes, shape (element, node)
-  std::vector<std::int32_t> tags;     ///< as GmshData::physical_groups says, shape (element)
+  std::vector<std::int32_t> tags;     ///< tags of GmshData::physical_groups, shape (element)
   std::vector<std::int32_t> entities; ///< geometric entity of each element
 };
 

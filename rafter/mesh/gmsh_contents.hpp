@@ -6,7 +6,7 @@
 #include <rafter/mesh/gmsh_types.hpp>
 #include <rafter/mesh/mesh.hpp>
 
-/// What is written of a mesh into a .msh file of any version of the format.
+/// The contents that are written of a mesh into a .msh file of any version of the format.
 namespace rafter::mesh {
 
 /// Elements of one type in one geometric entity; there is one entity per dimension and set of physical groups.

@@ -101,7 +101,7 @@ std::uint64_t hilbert_index(std::span<const std::uint32_t> point, int bits) {
   static const std::array<Curve, max_dim> curves{Curve(1), Curve(2), Curve(3)};
   const auto n = point.size();
   const auto& curve = curves[n - 1];
-  std::uint64_t labels = 0; // of all levels
+  std::uint64_t labels = 0; // labels of all levels
   for (std::size_t d = 0; d < n; ++d) labels |= spread(point[d], n) << d;
   std::uint64_t index = 0;
   std::size_t state = place({});

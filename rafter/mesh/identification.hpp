@@ -27,8 +27,8 @@ std::span<const std::int32_t> vertices_of(const std::array<std::int32_t, 4>& pad
 /// opposite one, different edges may have the same ones.
 std::vector<EntityKey> periodic_entities(const Mesh& mesh, int dim);
 
-/// For each of the entities, numbered with `periodic_entities` as lookups, the lowest number among those with which
-/// periodic facets identify it, directly or through others; empty without periodic facets.
+/// Returns for each of the entities, numbered with `periodic_entities` as lookups, the lowest number among those with
+/// which periodic facets identify it, directly or through others; empty without periodic facets.
 std::vector<std::int32_t> entity_representatives(const Mesh& mesh, const EntityNumbers& entities);
 
 /// Gives vertices that periodic facets identify one global number, the lowest of theirs; other vertices keep theirs.

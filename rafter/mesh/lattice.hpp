@@ -8,7 +8,7 @@
 
 /// Nodes of high-order cells in mesh files, as points of an integer lattice.
 ///
-/// In degree p the lattice consists of the points with x, y, z in 0..p on tensor cells; x + y <= p on triangles and in
+/// The lattice of degree p consists of the points with x, y, z in 0..p on tensor cells; x + y <= p on triangles and in
 /// the triangle of prisms; x + y + z <= p on tetrahedra; max(x, y) + z <= p on pyramids. 0 and p are the coordinates -1
 /// and 1 of the reference cell.
 namespace rafter::mesh {
@@ -40,9 +40,9 @@ enum class Spacing : std::uint8_t { equispaced, gauss_lobatto };
 std::vector<double> lattice_positions(element::Shape shape, int degree, std::span<const LatticePoint> lattice,
                                       Spacing spacing);
 
-/// For each point of the lattice of the element's degree, the dof of the element that corresponds to it, shape (lattice
-/// point): it has the same place in vertices, edges, faces and the interior, although the element's nodes are not quite
-/// equispaced.
+/// Returns for each point of the lattice of the element's degree the dof of the element that corresponds to it, shape
+/// (lattice point): it has the same place in vertices, edges, faces and the interior, although the element's nodes are
+/// not quite equispaced.
 std::vector<std::size_t> matching_dofs(const element::Element& element, std::span<const LatticePoint> lattice);
 
 } // namespace rafter::mesh

@@ -94,8 +94,8 @@ struct CellMap {
     return result;
   }
 
-  /// How far outside, in reference coordinates, a point of the cell may seem to be: coordinates far from the origin are
-  /// rounded to parts of their own size, not of the cell's.
+  /// Returns how far outside, in reference coordinates, a point of the cell may seem to be: coordinates far from the
+  /// origin are rounded to parts of their own size, not of the cell's.
   double tolerance() const {
     double largest = 0;
     for (const double coordinate : nodes) largest = std::max(largest, std::abs(coordinate));
@@ -189,7 +189,7 @@ std::optional<std::vector<double>> inverse_map(const CellMap& map, element::Shap
   return std::nullopt;
 }
 
-/// How the cells of a group lie in space.
+/// The geometry of the cells of a group in space.
 struct GroupGeometry {
   explicit GroupGeometry(const CellGroup& group) : element(geometry_element(group)), curvature(*element) {}
   std::shared_ptr<const element::Element> element;

@@ -29,7 +29,7 @@ public:
   PointLocator(const PointLocator&) = delete;
   PointLocator& operator=(const PointLocator&) = delete;
 
-  std::optional<CellPoint> find(std::span<const double> x) const; ///< as locate()
+  std::optional<CellPoint> find(std::span<const double> x) const; ///< see locate()
 
 private:
   class Cells;

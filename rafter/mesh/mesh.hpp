@@ -21,12 +21,12 @@ namespace rafter::mesh {
 /// Cells of one shape and one geometry degree.
 struct CellGroup {
   element::Shape shape = element::Shape::hexahedron;
-  int degree = 1;                     ///< of the geometry: Lagrange element (GLL-warped) of this shape and degree
+  int degree = 1; ///< degree of the geometry: Lagrange element (GLL-warped) of this shape and degree
   std::vector<std::int32_t> vertices; ///< topological vertex numbers, shape (cell, vertex)
   /// Rows of Mesh::points, shape (cell, node), in the order of the Lagrange element. Empty: those of straight cells are
   /// their vertices, so that there is one table of both.
   std::vector<std::int32_t> own_nodes;
-  CellTags tags;   ///< as PhysicalGroups says: 0 = untagged
+  CellTags tags;   ///< tags of PhysicalGroups: 0 = untagged
   Parents parents; ///< cells of the same mesh before refinement; empty: there is none
   std::int32_t num_cells() const { return static_cast<std::int32_t>(tags.size()); }
   /// Rows of Mesh::points, shape (cell, node).
@@ -42,15 +42,15 @@ struct FacetRef {
 /// A facet with a tag that lies inside the domain, as both of its cells see it.
 struct InnerFacet {
   FacetRef first;              ///< the side of the lower cell, or of the one that this process has
-  FacetRef second{-1, -1, -1}; ///< as it is here where another process has the other cell
+  FacetRef second{-1, -1, -1}; ///< the other side; the default where another process has that cell
   std::int32_t tag = 0;
   bool has_second() const { return second.group >= 0; }
 };
 
-/// How many facets with a tag there are of each kind.
+/// The numbers of facets of each kind with a tag.
 struct FacetCounts {
-  std::int64_t exterior = 0; ///< with one cell
-  std::int64_t inner = 0;    ///< between two cells
+  std::int64_t exterior = 0; ///< facets with one cell
+  std::int64_t inner = 0;    ///< facets between two cells
   std::int64_t periodic = 0; ///< identified with another facet; both of a pair count
   bool operator==(const FacetCounts&) const = default;
 };
@@ -65,8 +65,8 @@ struct Surface {
   /// Lowest number among the vertices with which each is identified; empty: each stands for itself.
   std::vector<std::int32_t> vertex_representatives;
 
-  std::set<std::int32_t> boundary_tags() const; ///< of the exterior facets of all processes, 0 included
-  std::set<std::int32_t> periodic_tags() const; ///< of the facets that periodic facets identify, on all processes
+  std::set<std::int32_t> boundary_tags() const; ///< tags of the exterior facets of all processes, 0 included
+  std::set<std::int32_t> periodic_tags() const; ///< tags of the facets that periodic facets identify, on all processes
   std::int32_t vertex_representative(std::int32_t vertex) const {
     return vertex_representatives.empty() ? vertex : vertex_representatives[static_cast<std::size_t>(vertex)];
   }
@@ -83,7 +83,7 @@ struct Topology : Surface {
     std::vector<std::uint8_t> edge_orientations; ///< element::orientation codes, shape (cell, local edge)
     std::vector<std::uint8_t> face_orientations; ///< shape (cell, local face)
   };
-  std::vector<Group> groups; ///< as Mesh::groups
+  std::vector<Group> groups; ///< groups in the order of Mesh::groups
   /// Lowest number among the entities with which each is identified, shape (dim)(entity); empty: each stands for
   /// itself. Vertices, edges and faces.
   std::array<std::vector<std::int32_t>, 3> representatives;
@@ -99,7 +99,7 @@ struct Topology : Surface {
 /// Tagged facets as the file gives them, by vertex numbers (padded with -1), matched to cells by `surface()`.
 struct TaggedFacet {
   std::array<std::int32_t, 4> vertices{-1, -1, -1, -1};
-  std::int32_t tag = 0; ///< as PhysicalGroups says
+  std::int32_t tag = 0; ///< tag of PhysicalGroups
 };
 
 /// A facet of the boundary and the facet that a translation makes of it: what lies on one is what lies on the other.
@@ -125,18 +125,18 @@ public:
   int gdim = 3;                           ///< dimension of the space; equal to tdim
   std::int32_t num_vertices = 0;          ///< topological vertices
   std::vector<double> points;             ///< geometry nodes, shape (node, gdim)
-  std::vector<CellGroup> groups;          ///< at most one per (shape, degree)
+  std::vector<CellGroup> groups;          ///< one per (shape, degree) at most
   std::vector<TaggedFacet> tagged_facets; ///< each facet once: one in several groups has their class as its tag
-  PhysicalGroups physical_groups;         ///< what the tags of cells and facets stand for
-  /// Global number of each vertex. How cells see the edges and faces that they share, which unknowns are one, which
-  /// cells must not run at the same time, and random fields follow from these numbers, never from the local ones.
-  /// Vertices that periodic facets identify have one number. Empty: each vertex has its local number.
+  PhysicalGroups physical_groups;         ///< meaning of the tags of cells and facets
+  /// Global number of each vertex. These numbers, never the local ones, decide how cells see the edges and faces that
+  /// they share, which unknowns are one, which cells must not run at the same time, and random fields. Vertices that
+  /// periodic facets identify have one number. Empty: each vertex has its local number.
   std::vector<std::int64_t> global_vertices;
-  std::vector<PeriodicFacet> periodic_facets;       ///< as `periodic` finds them
+  std::vector<PeriodicFacet> periodic_facets;       ///< facets that `periodic` finds
   std::string source;                               ///< file name, for messages
-  std::shared_ptr<const Distribution> distribution; ///< of a part of a mesh (local_part); null: the mesh is whole
+  std::shared_ptr<const Distribution> distribution; ///< set for a part of a mesh (local_part); null: the mesh is whole
 
-  std::int64_t num_cells() const; ///< of this process
+  std::int64_t num_cells() const; ///< number of cells of this process
   /// The processes that have the cells of the mesh.
   std::shared_ptr<const comm::Communicator> communicator() const;
   std::int64_t global_vertex(std::int32_t vertex) const {
@@ -186,11 +186,12 @@ private:
 /// Geometry element of a group.
 std::shared_ptr<const element::Element> geometry_element(const CellGroup& group);
 
-/// What `rafter mesh` prints and what readers refuse: computed from det J at the quadrature points and the vertices.
+/// The measures that `rafter mesh` prints and the faults that readers refuse, computed from det J at the quadrature
+/// points and the vertices.
 struct ValidityReport {
   double volume = 0;                    ///< sum of |cells|
   double worst_det_j = 0;               ///< smallest det J / (cell volume / reference volume): 1 for affine cells
-  FacetRef worst_cell;                  ///< where (facet unused)
+  FacetRef worst_cell;                  ///< cell with that value (facet unused)
   std::vector<FacetRef> inverted_cells; ///< det J <= 0 somewhere (facet unused)
   std::vector<std::string> problems;    ///< non-conformities and inverted cells, one line each (at most 10)
 };
@@ -205,11 +206,11 @@ Mesh read_mesh(const std::string& path);
 
 /// A box split into cells. Boundary facets are tagged 1..2*dim and named xmin, xmax, ymin, ymax, zmin, zmax; cells 1.
 struct BoxOptions {
-  std::vector<int> cells{8, 8, 8}; ///< per direction; its size is the dimension (1, 2, 3)
+  std::vector<int> cells{8, 8, 8}; ///< cells per direction; its size is the dimension (1, 2, 3)
   std::vector<double> size;        ///< edge lengths, one for each direction; empty: all are 1
   std::string shape;               ///< a shape name, "mixed" (2D: quadrilaterals and triangles; 3D: prisms, hexahedra,
                                    ///< pyramids and tetrahedra) or "" (intervals, quadrilaterals, hexahedra)
-  int degree = 1;                  ///< of the geometry
+  int degree = 1;                  ///< degree of the geometry
 };
 Mesh make_box(const BoxOptions& options);
 

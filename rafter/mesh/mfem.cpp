@@ -217,7 +217,7 @@ Mesh read_mfem(const std::string& path, std::string_view bytes) {
   const auto boundary = read_cells(in, "boundary elements", raw.tdim - 1);
   in.expect("vertices");
   const auto announced = in.integer("the number of vertices");
-  // If the file has nodes, vertices take no bytes in this section, but every vertex has a node.
+  // Vertices take no bytes in this section if the file has nodes, but every vertex has a node.
   const auto num_vertices = in.checked_count(announced, "the number of vertices", 2);
   check_vertices(in, cells, "elements", num_vertices);
   check_vertices(in, boundary, "boundary elements", num_vertices);

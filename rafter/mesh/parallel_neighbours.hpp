@@ -32,7 +32,7 @@ public:
     const auto* here = vertices_.data() + static_cast<std::size_t>(lower) * num_vertices_;
     const auto* there = vertices_.data() + static_cast<std::size_t>(upper) * num_vertices_;
     const auto& facet = facets_[static_cast<std::size_t>(axis)];
-    std::int32_t difference = 0; // without branches in the loop
+    std::int32_t difference = 0; // collected without branches in the loop
     for (const auto v : facet) difference |= here[v] ^ there[v ^ bit(axis)];
     return difference == 0;
   }

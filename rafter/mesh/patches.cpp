@@ -67,7 +67,7 @@ public:
 private:
   bool exists(std::int64_t cell) const { return cell >= 0 && cell < neighbours_.num_cells(); }
   const ParallelNeighbours& neighbours_;
-  std::array<std::int64_t, 3> strides_{}; ///< from a cell to the one above it, where it was found last
+  std::array<std::int64_t, 3> strides_{}; ///< stride from a cell to the one above it, where it was found last
 };
 
 /// Arrangement of the cells of a patch and of their vertices.
@@ -89,7 +89,7 @@ public:
         auto point = place;
         for (int a = 0; a < dim; ++a) point[a] += corners.place(v)[a];
         const auto number = points.number(point);
-        const bool is_of_facet = child > 0 && corners.place(v)[axis] == 0; // which the step has compared
+        const bool is_of_facet = child > 0 && corners.place(v)[axis] == 0; // the step has compared it
         if (!is_of_facet && points_[number] != PatchPoint{static_cast<int>(child), static_cast<int>(v)})
           repeated_.push_back({{static_cast<int>(child), static_cast<int>(v)}, number});
       }
@@ -124,7 +124,8 @@ public:
     if (difference != 0) return false;
     if (!representatives.empty())
       for (auto& vertex : vertices_) vertex = representatives[static_cast<std::size_t>(vertex)];
-    if (std::ranges::adjacent_find(vertices_, std::greater_equal()) == vertices_.end()) return true; // as in boxes
+    // This holds in boxes.
+    if (std::ranges::adjacent_find(vertices_, std::greater_equal()) == vertices_.end()) return true;
     std::ranges::sort(vertices_);
     return std::ranges::adjacent_find(vertices_) == vertices_.end();
   }
@@ -140,7 +141,7 @@ private:
   /// Other places of points than those in `points_`, with the number of the point, that no step compares.
   std::vector<std::pair<PatchPoint, std::size_t>> repeated_;
   std::vector<Step> steps_;            ///< steps to all children but the first
-  std::vector<std::int32_t> vertices_; ///< of the last patch, shape (point)
+  std::vector<std::int32_t> vertices_; ///< vertices of the last patch, shape (point)
 };
 
 /// Finds the patches of structured parts of a mesh. The first one of a part begins at the lower end of the rows through

@@ -53,7 +53,7 @@ double diagonal(const Mesh& mesh) {
 /// A facet of one part of the boundary.
 struct SideFacet {
   FacetRef ref;
-  std::array<std::int32_t, 4> vertices{-1, -1, -1, -1}; ///< in the order of the cell's facet
+  std::array<std::int32_t, 4> vertices{-1, -1, -1, -1}; ///< vertices in the order of the cell's facet
 };
 
 /// The facets of one part of the boundary and their vertices, each once.
@@ -159,7 +159,7 @@ private:
                                        describe(facet), from_.name, to_.name, describe_point(translation_), reason));
   }
 
-  /// Between the boxes around the sides.
+  /// Returns the translation between the boxes around the sides.
   Point find_translation() const {
     const auto &a = from_.box, &b = to_.box;
     Point result{};
@@ -214,8 +214,8 @@ private:
   const Side &from_, &to_;
   double tolerance_;
   Point translation_;
-  PointTree tree_;                    ///< of the vertices of the other side
-  std::vector<std::int32_t> numbers_; ///< of those
+  PointTree tree_;                    ///< tree of the vertices of the other side
+  std::vector<std::int32_t> numbers_; ///< numbers of those
   std::map<EntityKey, const SideFacet*> facets_;
   FacetNodes nodes_of_;
 };

@@ -55,7 +55,7 @@ public:
 private:
   std::array<Classes, 4> classes_; ///< shape (dim)
   std::array<std::map<std::vector<std::int32_t>, std::int32_t>, 4>
-      numbers_; ///< of the classes by their groups, shape (dim)
+      numbers_; ///< numbers of the classes by their groups, shape (dim)
 };
 
 } // namespace rafter::mesh

@@ -46,7 +46,7 @@ public:
   PointPlacement(element::Shape shape, int degree, const PointFamily& nodes, const PointFamily& points);
 
   int num_points() const { return static_cast<int>(places_.size()); }
-  /// Whether points lie inside edges or faces, so that it matters how a cell sees those.
+  /// Says whether points lie inside edges or faces, so that it matters how a cell sees those.
   bool is_oriented() const { return is_oriented_; }
   /// Writes the coordinates of all points in a cell to `x`, shape (point, gdim). Allocates nothing.
   void place(const CellGeometry& cell, std::span<double> x) const;

@@ -16,7 +16,7 @@ struct RawCells {
       nodes; ///< rows of RawMesh::coordinates, shape (cell, lattice point), in the order of gmsh_lattice
   /// Shape (cell, vertex), in Rafter's order; empty when the vertices are the corner nodes.
   std::vector<std::int32_t> vertices;
-  std::vector<std::int32_t> tags; ///< as RawMesh::physical_groups says, shape (cell)
+  std::vector<std::int32_t> tags; ///< tags of RawMesh::physical_groups, shape (cell)
   /// Geometric entity of each cell: those of one entity have one orientation, which may be the wrong one in plane
   /// meshes and on lines. Empty: all have the right one.
   std::vector<std::int32_t> entities;

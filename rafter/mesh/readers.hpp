@@ -10,7 +10,7 @@
 /// allocates memory according to a number in the file before comparing it with the size of the file.
 namespace rafter::mesh {
 
-/// What messages say of a file whose name ends as those of geometries do; "": it may be a mesh.
+/// Returns the text of messages about a file whose name ends as those of geometries do; "": it may be a mesh.
 std::string geometry_objection(const std::string& path);
 
 /// Reads a mesh from memory, in the format that its first line names, and checks that it is valid.

@@ -86,8 +86,8 @@ Refinement place_children(std::shared_ptr<const Mesh> mesh, Axes axes, Mesh& fin
   return refinement;
 }
 
-/// For each tetrahedron the shortest of the three diagonals of its inner octahedron: keeps children well shaped. The
-/// first one among equals, whatever rounding says.
+/// Returns for each tetrahedron the shortest of the three diagonals of its inner octahedron, which keeps children well
+/// shaped. It is the first one among equals, whatever rounding says.
 std::vector<std::uint8_t> shortest_diagonals(const Mesh& mesh, const CellGroup& group) {
   constexpr std::array<std::array<int, 4>, 3> opposite_edges{{{0, 1, 2, 3}, {0, 2, 1, 3}, {0, 3, 1, 2}}};
   const auto e = geometry_element(group);
@@ -171,7 +171,7 @@ void skip_generation(const Mesh& middle, Mesh& fine) {
   }
 }
 
-/// For each sub-entity of a dimension, whether refinement puts a vertex in its centre.
+/// Says for each sub-entity of a dimension whether refinement puts a vertex in its centre.
 std::vector<bool> have_centres(Shape shape, Axes axes, int dim) {
   std::vector<bool> result(static_cast<std::size_t>(element::num_entities(shape, dim)), false);
   for (const auto& vertex : subdivision(shape, {axes}).vertices)
@@ -179,7 +179,7 @@ std::vector<bool> have_centres(Shape shape, Axes axes, int dim) {
   return result;
 }
 
-/// For each edge, whether its cells are halved along it. Throws InputError where they do not agree.
+/// Says for each edge whether its cells are halved along it. Throws InputError where they do not agree.
 std::vector<bool> halved_edges(const Mesh& mesh, Axes axes) {
   const auto& topology = mesh.topology();
   enum class Seen : std::uint8_t { nowhere, halved, whole };

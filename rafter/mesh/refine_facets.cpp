@@ -48,7 +48,8 @@ private:
   std::vector<FacetVertices> keys_;
 };
 
-/// For each facet given by its vertices, the facet of a cell that it is. Throws InternalError where there is none.
+/// Returns for each facet given by its vertices the facet of a cell that it is. Throws InternalError where there is
+/// none.
 std::vector<FacetRef> matching_facets(const Mesh& mesh, std::span<const FacetVertices> facets) {
   const FacetIndex index(mesh, facets);
   std::vector<FacetRef> found(facets.size(), FacetRef{-1, -1, -1});
@@ -91,7 +92,7 @@ std::map<EntityKey, std::int32_t> centres_of(const Mesh& coarse, const RefinedVe
   return result;
 }
 
-/// For each vertex of the refined mesh on one side of a periodic facet, the vertex to which it is translated.
+/// Returns for each vertex of the refined mesh on one side of a periodic facet the vertex to which it is translated.
 std::map<std::int32_t, std::int32_t> refined_images(const Mesh& coarse, const RefinedVertices& vertices,
                                                     const PeriodicFacet& facet, const FacetRef& from,
                                                     const FacetRef& to) {

@@ -72,7 +72,7 @@ void merge_facets(std::vector<TaggedFacet>& facets, Joiner& joiner) {
   const auto firsts = first_with_same_nodes(vertices, per_facet);
   if (firsts.empty()) return;
   std::vector<TaggedFacet> merged;
-  std::vector<std::size_t> places(facets.size()); // in `merged`, of those that are the first
+  std::vector<std::size_t> places(facets.size()); // places in `merged` of those that are the first
   for (std::size_t i = 0; i < facets.size(); ++i) {
     if (const auto first = static_cast<std::size_t>(firsts[i]); first != i) {
       auto& tag = merged[places[first]].tag;

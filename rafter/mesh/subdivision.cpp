@@ -227,7 +227,7 @@ const Subdivision& subdivision(Shape shape, Halving halving) {
     std::array<std::array<std::array<Subdivision, 3>, num_axis_sets>, 8> all; // shape (cell shape)(axes)(diagonal)
     for (const auto s : element::all_cell_shapes) {
       auto& of_shape = all[static_cast<int>(s)];
-      of_shape[0][0] = undivided(s); // what facets have that their cell is halved across
+      of_shape[0][0] = undivided(s); // the division of facets that their cell is halved across
       for (std::uint8_t bits = 1; bits < 1 << element::dimension(s); ++bits)
         for (int d = 0; d < (s == Shape::tetrahedron ? 3 : 1) && can_be_halved(s, {bits}); ++d)
           of_shape[bits][d] = build_subdivision(s, {{bits}, d});

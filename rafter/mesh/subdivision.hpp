@@ -17,9 +17,9 @@ struct Axes {
   auto operator<=>(const Axes&) const = default;
 };
 
-/// How a cell is divided.
+/// The division of a cell.
 struct Halving {
-  Axes axes{}; ///< along which it is halved
+  Axes axes{}; ///< axes along which it is halved
   int diagonal =
       0; ///< the inner diagonal of a tetrahedron: 0, 1, 2 go through the centres of edges 01-23, 02-13, 03-12
   auto operator<=>(const Halving&) const = default;

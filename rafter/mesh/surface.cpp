@@ -139,8 +139,8 @@ bool has_parallel_axes(const CellGroup& group) {
   return element::is_tensor(group.shape) && element::dimension(group.shape) > 1;
 }
 
-/// Marks the vertices of the facets that do not lie between two cells with parallel axes. Where several cells see the
-/// same facet of another one, all but the first of them mark its vertices.
+/// Marks the vertices of the facets that do not lie between two cells with parallel axes. If several cells see the same
+/// facet of another one, all but the first of them mark its vertices.
 void mark_unpaired(const Mesh& mesh, std::int32_t group_number, VertexMarks& marks) {
   const auto& group = mesh.groups[static_cast<std::size_t>(group_number)];
   const ParallelNeighbours neighbours(mesh, group_number, ParallelNeighbours::Sides::above);
@@ -149,7 +149,8 @@ void mark_unpaired(const Mesh& mesh, std::int32_t group_number, VertexMarks& mar
     for (std::size_t v = 0; v < vertices.size(); ++v)
       if (static_cast<int>(v >> axis & 1) == side) marks.mark(vertices[v]);
   };
-  std::vector<std::uint8_t> are_seen(static_cast<std::size_t>(group.num_cells())); // from below, a bit for each axis
+  // A cell has a bit for each axis along which it is seen from below.
+  std::vector<std::uint8_t> are_seen(static_cast<std::size_t>(group.num_cells()));
   const auto is_seen_first = [&](std::int32_t cell, int axis) {
     const auto bit = static_cast<std::uint8_t>(1 << axis);
     return (std::atomic_ref(are_seen[static_cast<std::size_t>(cell)]).fetch_or(bit, std::memory_order_relaxed) & bit) ==
@@ -170,7 +171,7 @@ void mark_unpaired(const Mesh& mesh, std::int32_t group_number, VertexMarks& mar
 }
 
 /// Returns marks of the vertices of all facets that must be matched: most facets of structured parts lie between two
-/// cells with parallel axes, which find each other in less time. Where a facet has too many cells, not all of them find
+/// cells with parallel axes, which find each other in less time. If a facet has too many cells, not all of them find
 /// another one, or the facets around it are not all between two such cells, so that its vertices are marked. Empty: all
 /// vertices are marked.
 std::vector<std::uint8_t> vertices_to_match(const Mesh& mesh, std::span<const EntityKey> lookups) {
@@ -303,7 +304,7 @@ std::vector<bool> find_periodic(const Mesh& mesh, const FacetSides& facets) {
   return result;
 }
 
-/// Whether a cell of another process has the facet, too.
+/// Says whether a cell of another process has the facet, too.
 bool is_interface(const Mesh& mesh, const FacetRef& facet) {
   return mesh.distribution != nullptr && std::ranges::binary_search(mesh.distribution->interface_facets, facet);
 }

@@ -13,9 +13,9 @@ namespace rafter::mesh {
 
 namespace {
 
-/// What messages say of a use.
+/// The words of messages about a use.
 struct UseText {
-  std::string_view subject; ///< with its verb, before "cells" or "facets"
+  std::string_view subject; ///< subject with its verb, before "cells" or "facets"
   bool is_of_cells = false;
   bool takes_inner = false; ///< facets inside the domain serve, too
   bool needs_all = false;   ///< facets inside the domain are not left out, but refused
@@ -49,7 +49,7 @@ bool has_cells(const Mesh& mesh, std::span<const std::int32_t> tags) {
   return std::ranges::any_of(tags, [&present](std::int32_t tag) { return present.contains(tag); });
 }
 
-/// Whether the text names a group of a dimension, or is the number of cells or facets of it.
+/// Says whether the text names a group of a dimension, or is the number of cells or facets of it.
 bool is_tag_of(const Mesh& mesh, const std::string& tag, int dim) {
   if (!mesh.physical_groups.numbers_of(dim, tag).empty()) return true;
   try {

@@ -31,7 +31,8 @@ std::vector<std::uint8_t> orientations(const CellGroup& group, const VertexOrder
   return codes;
 }
 
-/// Of a part of a mesh: lowest entity with the same number on all processes; empty where all numbers differ.
+/// Returns for each entity of a part of a mesh the lowest one with the same number on all processes; empty where all
+/// numbers differ.
 std::vector<std::int32_t> representatives_by_number(const Mesh& mesh, int dim, const EntityNumbers& entities) {
   std::unordered_map<std::int64_t, std::int32_t> lowest;
   std::vector<std::int64_t> number_of(static_cast<std::size_t>(entities.count));

@@ -9,7 +9,7 @@
 
 namespace rafter::mesh {
 
-/// What a table of values for physical groups of cells gives each cell. The mesh must outlive it.
+/// The values that a table for physical groups of cells gives each cell. The mesh must outlive it.
 class ValuesByTag {
 public:
   explicit ValuesByTag(const Mesh& mesh) : mesh_(&mesh) {}
@@ -25,10 +25,10 @@ public:
 private:
   struct Entry {
     std::vector<double> values;
-    std::string group; ///< as it was named
+    std::string group; ///< group that was named
   };
   const Mesh* mesh_;
-  std::map<std::int32_t, Entry> entries_; ///< by tag
+  std::map<std::int32_t, Entry> entries_; ///< entries by tag
 };
 
 } // namespace rafter::mesh

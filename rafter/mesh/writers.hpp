@@ -13,10 +13,10 @@ enum class GmshVersion : std::uint8_t { v2_2, v4_1 };
 
 /// The functions below return the whole file, as text or bytes. They throw InputError for meshes that the format cannot
 /// hold.
-/// For geometry of degree 1; names of tags are lost, since the format has none.
+/// Takes geometry of degree 1; names of tags are lost, since the format has none.
 std::string mfem_text(const Mesh& mesh);
 std::string gmsh_text(const Mesh& mesh, GmshVersion version,
-                      bool is_binary); ///< for geometry of degree up to 4; names without entities are kept
+                      bool is_binary); ///< takes geometry of degree up to 4; names without entities are kept
 
 /// Coordinates of the vertices, shape (vertex, 3), padded with zeros. Throws InputError when cells disagree about a
 /// vertex (periodic meshes); no format written here can hold such meshes.

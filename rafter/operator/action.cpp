@@ -68,7 +68,7 @@ private:
     return *diagonal_;
   }
 
-  std::shared_ptr<FormData> data_; ///< that of the action and its diagonal
+  std::shared_ptr<FormData> data_; ///< data of the action and its diagonal
   FormKernels kernels_;
   mutable std::shared_ptr<const GeneratedForm> built_diagonal_;
   mutable std::unique_ptr<const FormKernels> diagonal_; ///< made on first use

@@ -9,7 +9,7 @@ namespace rafter::machine {
 struct Counts;
 } // namespace rafter::machine
 
-/// What an operator does to vectors, whichever way it is computed.
+/// Actions are what operators do to vectors, whichever way it is computed.
 namespace rafter::op {
 
 class AssembledMatrix;
@@ -46,7 +46,7 @@ public:
   virtual std::span<const KernelInfo> info() const = 0; ///< the kernels that a run takes
   virtual machine::Counts counts() const = 0;           ///< operations and bytes of a run
 
-  /// What there is behind it. Null: it is the other one.
+  /// Returns the kernels or the matrix that compute the action. Null: it is the other one.
   virtual const FormKernels* kernels() const { return nullptr; }
   virtual const AssembledMatrix* matrix() const { return nullptr; }
 };

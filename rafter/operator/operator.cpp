@@ -38,7 +38,7 @@ struct Operator::FusedConstraints {
 struct Operator::Work {
   VectorList<double> vectors;                ///< vectors of the size of x
   VectorList<float> singles, single_outputs; ///< vectors of the sizes of x and y
-  FreeList<VectorRunner> runners;            ///< for loops over vectors of these sizes
+  FreeList<VectorRunner> runners;            ///< runners for loops over vectors of these sizes
   std::atomic<std::int64_t> num_applications = 0;
   std::atomic<double> seconds = 0;
   std::mutex mutex;

@@ -44,8 +44,8 @@ template <class T> class FreeList;
 /// its set-up off. With equal systems unknowns may be constrained, which decouples them: with P the projection on the
 /// free ones the operator is P A P + (I - P), symmetric when A is.
 ///
-/// On a part of a mesh all processes make the operator and call its functions together. Each gives its part of vectors,
-/// whose ghosts need not be up to date, and may be changed, before and after.
+/// All processes that have parts of a mesh make the operator and call its functions together. Each gives its part of
+/// vectors, whose ghosts need not be up to date, and may be changed, before and after.
 class Operator final : public LinearOperator {
 public:
   /// Makes the operator on the systems of the form (systems_of). Throws InputError for forms that are not bilinear and
@@ -187,7 +187,7 @@ private:
   template <class T> void apply_fused(device::Array<T>& x, device::Array<T>& y, const VectorWork& work) const;
 
   std::shared_ptr<const GeneratedForm> built_;
-  std::shared_ptr<FormData> data_; ///< that of the action and of the sparse matrix
+  std::shared_ptr<FormData> data_; ///< data of the action and of the sparse matrix
   std::unique_ptr<const Action> action_;
   mutable space::Constraints constraints_;
   /// Constrained entries and, of a square operator, padding, in ascending order: there the operator is the identity.

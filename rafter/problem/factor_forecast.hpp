@@ -5,7 +5,7 @@
 
 namespace rafter::problem {
 
-/// What the factors of the matrix of a system are expected to take, before there is a matrix.
+/// The forecast is what the factors of the matrix of a system are expected to take, before there is a matrix.
 struct FactorForecast {
   double entries = 0; ///< entries of the factors
   double flops = 0;   ///< operations of the factorisation

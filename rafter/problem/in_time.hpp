@@ -18,15 +18,15 @@ namespace rafter::problem {
 struct TimeOptions {
   double start = 0, end = 1, step = 0.1; ///< the last step may be shorter
   double theta = 1;                      ///< 1: implicit Euler method; 0.5: Crank and Nicolson's
-  /// Of linear systems, whose method is chosen where none is named, as for SolveOptions, with tolerances relative to
-  /// the loads of a step; of problems that are not linear.
+  /// Solvers of linear systems, whose method is chosen where none is named, as for SolveOptions, with tolerances
+  /// relative to the loads of a step; and of problems that are not linear.
   solvers::TimeSolverOptions solvers{.solver = {.control = {.rtol = 1e-8}}, .newton = {}};
   std::optional<op::Vector> initial; ///< state at the first time, made consistent (ThetaStepper::project); absent: 0
   /// Called with each time and the state then, from the first on, the consistent one.
   std::function<void(double time, const op::Vector& state)> monitor;
   std::vector<NamedValues> data; ///< values of the other data fields of F, by name; their dt() is 0
-  std::vector<std::pair<std::string, double>> parameters; ///< of F and boundary values, by name, but for the time
-  op::OperatorOptions discretisation; ///< with Dirichlet conditions, whose values may hold parameter("t")
+  std::vector<std::pair<std::string, double>> parameters; ///< those of F and boundary values, by name, but for the time
+  op::OperatorOptions discretisation; ///< options with Dirichlet conditions, whose values may hold parameter("t")
   /// Conditions that fix what the operator of the steps leaves open, one per field at most; for linear problems.
   std::vector<solvers::NullSpaceCondition> null_space;
   /// Levels below the operator of the steps, by whose cycles solvers.solver is then preconditioned.
@@ -34,8 +34,8 @@ struct TimeOptions {
 };
 
 struct TimeResult {
-  op::Vector solution;                        ///< at the last time that was reached, or the initial state
-  double time = 0;                            ///< that one
+  op::Vector solution;                        ///< state at the last time that was reached, or the initial one
+  double time = 0;                            ///< time of that state
   std::vector<solvers::TimeStepResult> steps; ///< first the projection of the initial state
   std::string method;                         ///< method of the linear systems
   bool is_converged() const { return steps.back().status == solvers::Status::converged; }

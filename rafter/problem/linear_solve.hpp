@@ -52,11 +52,11 @@ private:
   const Problem& problem_;
   const op::Operator& A_;
   solvers::ConstrainedNullSpace null_space_;
-  op::Vector b_, x_; ///< of the system with its constraints
+  op::Vector b_, x_; ///< vectors of the system with its constraints
   solvers::ReferenceNorm reference_;
   double removed_ = 0;
   MethodChoice choice_;
-  solvers::SolverOptions options_; ///< for the method chosen
+  solvers::SolverOptions options_; ///< options for the method chosen
   std::shared_ptr<const solvers::Preconditioner> preconditioner_;
 };
 

@@ -14,14 +14,14 @@
 namespace rafter::problem {
 
 struct NonlinearOptions {
-  /// Tolerances, line search, load steps; newton.solver: of the linear systems. Where it names no method, that is
-  /// chosen as for SolveOptions.
+  /// Tolerances, line search, load steps; newton.solver: of the linear systems. If it names no method, that is chosen
+  /// as for SolveOptions.
   solvers::NewtonOptions newton;
   std::optional<form::Form> energy;                       ///< functional whose derivative is F, for the line search
   std::optional<op::Vector> initial;                      ///< state to start from, absent: 0
   std::vector<NamedValues> data;                          ///< values of the other data fields of F, by name
-  std::vector<std::pair<std::string, double>> parameters; ///< of F, the energy and boundary values, by name
-  op::OperatorOptions discretisation;                     ///< of residual and tangent, with Dirichlet conditions
+  std::vector<std::pair<std::string, double>> parameters; ///< parameters of F, the energy and boundary values, by name
+  op::OperatorOptions discretisation; ///< options of residual and tangent, with Dirichlet conditions
   /// Levels below the tangent, by whose cycles newton.solver is then preconditioned.
   std::optional<MultigridOptions> multigrid;
 };

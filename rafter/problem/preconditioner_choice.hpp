@@ -28,12 +28,12 @@ struct NamedValues {
   std::shared_ptr<const op::Vector> values;
 };
 
-/// What multigrid is made of besides the operator.
+/// Multigrid is made of these besides the operator.
 struct MultigridOptions {
   mesh::Generations meshes{};  ///< the last is the mesh of the operator
   op::Coarsening coarsening{}; ///< levels below the operator
-  /// In which levels are stored and computed, all but the coarsest, whose solver works in double. The operator itself
-  /// and the method around the cycles stay in double.
+  /// Precision in which levels are stored and computed, all but the coarsest, whose solver works in double. The
+  /// operator itself and the method around the cycles stay in double.
   schedule::Precision precision = schedule::Precision::double_precision;
   solvers::MultigridParameters parameters{}; ///< cycle, smoother and coarse solver
 };
@@ -44,7 +44,7 @@ struct PreconditionerChoice {
   PreconditionerChoice(std::string text) : name(std::move(text)) {}
   std::string name;
   std::optional<MultigridOptions> multigrid{};
-  std::optional<solvers::MultigridParameters> parameters{}; ///< for "amg"; absent: the usual ones
+  std::optional<solvers::MultigridParameters> parameters{}; ///< parameters of "amg"; absent: the usual ones
   std::vector<std::pair<std::string, PreconditionerChoice>>
       blocks{};                           ///< preconditioners, each with the name of its field
   std::optional<form::Form> block_form{}; ///< form that the blocks are taken of; absent: that of the operator

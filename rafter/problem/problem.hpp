@@ -26,8 +26,8 @@ std::string at(const std::string& place, const std::string& message);
 /// Holds what is asked of a solve. The operator and its right-hand side are given beside it.
 struct Problem {
   Places places;
-  std::string form_name = "the form"; ///< what messages call it, such as "forms.a"
-  std::string load_name;              ///< what messages call the right-hand side beside that word, such as "forms.L"
+  std::string form_name = "the form"; ///< name of the form in messages, such as "forms.a"
+  std::string load_name;              ///< name of the right-hand side in messages, beside that word, such as "forms.L"
   bool is_residual = false;           ///< whether the form is a residual, whose derivative is the operator
   bool is_in_time = false;
   solvers::SolverOptions solver;   ///< method and preconditioner are the usual ones where none is named

@@ -84,9 +84,9 @@ std::string describe_left_out(const mesh::Mesh& mesh, const mesh::CellMask& cove
                      tags_text(mesh, tags));
 }
 
-/// Entries of at most this size, relative to the largest one of their cells, count as rounding. Where cell integrals
-/// reach, an empty row is exactly zero, whatever the coefficients of neighbours are. Elsewhere functions that vanish on
-/// a facet are integrated over it, which leaves rounding errors.
+/// Entries of at most this size, relative to the largest one of their cells, count as rounding. An empty row is exactly
+/// zero where cell integrals reach, whatever the coefficients of neighbours are. Elsewhere functions that vanish on a
+/// facet are integrated over it, which leaves rounding errors.
 constexpr double row_noise = 1e-12;
 std::vector<double> noise_of(const Subject& subject, std::span<const double> image) {
   std::vector<double> noise(image.size(), 0.0);
@@ -183,8 +183,8 @@ EntriesByPiece sort_by_piece(const Subject& subject) {
   return result;
 }
 
-/// For a mode v with |v| = 1 on each piece, the image is A v on free entries, in units of the operator's magnitude, and
-/// v on fixed ones, in the order of the pieces. A combination of modes is free and in the null space if the same
+/// The image of a mode v with |v| = 1 on each piece is A v on free entries, in units of the operator's magnitude, and v
+/// on fixed ones, in the order of the pieces. A combination of modes is free and in the null space if the same
 /// combination of images is zero. The projection of v onto the space that [[constraint]] fixes is added, since A + N
 /// N^T is regular if that is the whole null space.
 struct Image {

@@ -19,13 +19,13 @@ struct SolveOptions {
   std::string method;
   PreconditionerChoice preconditioner = "";      ///< none, jacobi, chebyshev, amg, amg({...}), multigrid({...}),
                                                  ///< block({...}); empty: jacobi
-  double rtol = 1e-8;                            ///< of the residual, relative to the loads (solvers::force_norm)
+  double rtol = 1e-8;                            ///< residual norm, relative to the loads (solvers::force_norm)
   solvers::Norm norm = solvers::Norm::residual;  ///< or preconditioned (cg, minres)
   std::optional<int> max_iterations;             ///< absent: at most 5000, fewer where nothing is gained any more
   solvers::Monitor monitor;                      ///< called once per iteration; false stops
   std::function<void(const std::string&)> event; ///< gets a line when another method or preconditioner is taken
   std::vector<solvers::NullSpaceCondition>
-      null_space; ///< of a singular operator: what fixes the solution, one per field at most
+      null_space; ///< conditions that fix the solution of a singular operator, one per field at most
 };
 
 struct SolveResult {

@@ -78,8 +78,8 @@ public:
   /// Throws InputError for degrees out of range.
   FunctionSpace(const Discretisation& on, const space::SpaceOptions& options)
       : space_(space::FunctionSpace::make(on.ptr(), options)) {}
-  /// On a discretisation of its own, which is for fields of its degree at most. Throws InputError for meshes that are
-  /// not valid and degrees out of range.
+  /// Makes a space on a discretisation of its own, which is for fields of its degree at most. Throws InputError for
+  /// meshes that are not valid and degrees out of range.
   FunctionSpace(const mesh::Mesh& mesh, const space::SpaceOptions& options)
       : FunctionSpace(Discretisation(mesh, {.degree = options.degree}), options) {}
   /// The same on the finest of some meshes, for operators that multigrid preconditions.

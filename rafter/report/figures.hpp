@@ -9,8 +9,8 @@
 #include <rafter/report/report.hpp>
 #include <rafter/report/table.hpp>
 
-/// What the lists of a report hold, once for their columns in the text, for their keys in JSON and for the legends of
-/// both.
+/// Figures are what the lists of a report hold, once for their columns in the text, for their keys in JSON and for the
+/// legends of both.
 namespace rafter::report {
 
 /// A figure of a row; without one, a row leaves its place empty.
@@ -21,12 +21,12 @@ enum class Shown : std::uint8_t { always, in_detail, never };
 
 /// A figure that every row of a list has.
 template <class Row> struct Figure {
-  std::string key;     ///< in JSON; "": the text alone has it
+  std::string key;     ///< key in JSON; "": the text alone has it
   std::string header;  ///< head of its column in the text
-  std::string meaning; ///< what the value is, with its unit
+  std::string meaning; ///< meaning of the value, with its unit
   std::string scale;   ///< unit of the text in that of the value, such as "10^6 "; "": they are the same
   Shown shown;
-  Align align; ///< in its column
+  Align align; ///< alignment in its column
   FigureValue (*value)(const Row&);
   std::string (*text)(const FigureValue&); ///< writes a value that exists
 };

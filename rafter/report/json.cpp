@@ -31,7 +31,7 @@ template <class Row> Json row_json(std::span<const Figure<Row>> figures, const R
   return result;
 }
 
-/// What the keys of the rows of a list mean.
+/// Says what the keys of the rows of a list mean.
 template <class Row> Json legend_json(std::span<const Figure<Row>> figures) {
   Json result = Json::object();
   for (const auto& figure : figures)

@@ -12,7 +12,7 @@ namespace rafter::report {
 
 struct PlotAxis {
   std::string label;
-  bool is_logarithmic = false; ///< on such an axis, points that are not positive are left out
+  bool is_logarithmic = false; ///< points that are not positive are left out on such an axis
   bool is_integral = false;    ///< ticks stand at integers only
 };
 

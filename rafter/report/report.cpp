@@ -86,7 +86,7 @@ double total_seconds(const SolveReport& report) {
   return total;
 }
 
-/// What each phase copied between host and device, beside its time; `rows` end with the total.
+/// Adds what each phase copied between host and device, beside its time; `rows` end with the total.
 void add_copies(const SolveReport& report, std::vector<Column>& columns, Rows& rows) {
   columns.push_back({"MB to device", "10^6 bytes copied from the host to the device", Align::right});
   columns.push_back({"MB to host", "10^6 bytes copied from the device to the host", Align::right});
@@ -222,7 +222,7 @@ std::string time_line(const TimeReport& time) {
   return text;
 }
 
-/// How the solve went, from its steps to what it was made of.
+/// Says how the solve went, from its steps to what it was made of.
 std::string solve_text(const SolveReport& report, Detail detail) {
   std::string text;
   if (!report.message.empty()) text += wrapped("", report.message);

@@ -44,8 +44,7 @@ std::string format_legend(std::span<const Column> columns);
 
 /// Headers and rows, aligned by content. `rows` has shape (row, column).
 std::string format_rows(std::span<const Column> columns, std::span<const std::vector<std::string>> rows);
-/// Headers and rows with the legend below. Where several tables of a report have the same columns, one legend is
-/// enough.
+/// Headers and rows with the legend below. If several tables of a report have the same columns, one legend is enough.
 std::string format_table(std::span<const Column> columns, std::span<const std::vector<std::string>> rows);
 
 } // namespace rafter::report

@@ -21,7 +21,7 @@ struct TraceEvent {
 };
 
 /// The memory accesses of one batch on the regular path of the program. Arrays in registers, streaming stores and
-/// prefetches are left out. Where all lanes access whole vectors, or places that are known only when the kernel runs,
+/// prefetches are left out. If all lanes access whole vectors, or places that are known only when the kernel runs,
 /// there is a single event, at the place of the first lane. The trace stops after about `most` accesses, between two
 /// statements.
 std::vector<TraceEvent> access_trace(const LoopProgram& program, std::int64_t most = 1'000'000);

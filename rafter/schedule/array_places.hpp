@@ -10,14 +10,14 @@
 
 namespace rafter::schedule {
 
-/// What is known about an index into an array when the program is written.
+/// Knowledge about an index into an array when the program is written.
 enum class Place : std::uint8_t {
   literal,  ///< the index is a number
   unrolled, ///< the index has variables of unrolled loops alone, so that it is a number in every copy
   computed  ///< the index is computed when the kernel runs
 };
 
-/// For each work array and constant table, the least that is known about any index into it.
+/// The least knowledge about any index into each work array and constant table.
 class ArrayPlaces {
 public:
   /// Visits all accesses in `body`, a statement on these buffers. Buffers and statement must outlive the object.

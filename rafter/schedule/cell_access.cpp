@@ -117,7 +117,7 @@ private:
     for (const int dof : dofs) entries.push_back(placement_.dof_entries[static_cast<std::size_t>(dof)]);
     return entries;
   }
-  /// Of every number of these dofs: dof by dof, the components of a dof side by side.
+  /// Returns the entries of every number of these dofs: dof by dof, the components of a dof side by side.
   std::string entries_of(const std::vector<int>& dofs) {
     std::vector<int> entries;
     for (const int entry : placed(dofs))
@@ -159,7 +159,7 @@ private:
       to.push_back(loop(r, integer(runs.count), block(per_run)));
     }
   }
-  /// Of the first dof of run `r` of a class, among the numbers of dofs.
+  /// Returns the number of the first dof of run `r` of a class, among the numbers of dofs.
   NodePtr dof_number(int first, const std::string& r, int length) const {
     return iadd(integer(first * components_), imul(variable(r), integer(length * components_)));
   }
@@ -170,7 +170,7 @@ private:
     const NodePtr run = iadd(pattern_, iadd(integer(runs.first), variable(r)));
     return context_.define_integer(to, "m", imul(iload(buffer(space::role::patterns), run), integer(components_)));
   }
-  /// `number`: of the first of the run, among those of its dofs.
+  /// `number`: number of the first dof of the run, among those of its dofs.
   void permuted_run(const RunClass& runs, const NodePtr& entry, const NodePtr& start, const NodePtr& number,
                     Statements& to) {
     const NodePtr active = context_.has_cell_lanes() ? context_.active_lanes() : nullptr;
@@ -232,7 +232,7 @@ private:
   int space_, components_;
   const Placement& placement_;
   EntryMove move_entry_;
-  NodePtr pattern_; ///< where that of the batch begins; null: there is but one
+  NodePtr pattern_; ///< place where that of the batch begins; null: there is but one
 };
 
 } // namespace
@@ -254,8 +254,8 @@ Placement Placement::layers(int count, int size, int distance, int component_str
 
 namespace {
 
-/// What a field's cells share, by patches: between the vector and a work array of the whole patch around the loop over
-/// its children, between that and the dofs of a child inside.
+/// Moves what a field's cells share, by patches: between the vector and a work array of the whole patch around the loop
+/// over its children, between that and the dofs of a child inside.
 class PatchAccess {
 public:
   PatchAccess(Context& context, int space, int components)
@@ -264,10 +264,10 @@ public:
         array_(context.work(context.fresh("patch"), std::int64_t{components} * patch_.num_nodes)) {}
 
   const std::string& array() const { return array_; }
-  /// Whether the batch consists of patches that are gathered as such, as 0 or not.
+  /// Says whether the batch consists of patches that are gathered as such, as 0 or not.
   NodePtr is_used() const { return iload(table(space::role::patch_numbers), context_.batch()); }
 
-  /// Between vector and array.
+  /// Moves runs between vector and array.
   void runs(const EntryMove& move_entry, Statements& to) const {
     const std::string entries = entries_of_patch();
     const auto num_runs = static_cast<int>(patch_.run_lengths.size());
@@ -344,7 +344,7 @@ std::vector<int> placed(const Placement& placement, const std::vector<int>& dofs
 /// A field of a kernel.
 struct Field {
   int space, components;
-  std::string array; ///< of cell dofs
+  std::string array; ///< array of cell dofs
   const Placement& placement;
   const space::ElementLayout& layout;
 };
@@ -469,7 +469,8 @@ Statements by_items(Context& context, Statements adding) {
 
 namespace {
 
-/// What the cells contribute to an output, where each cell has a place of its own. Items without a cell store, too.
+/// Stores the contributions of the cells to an output, where each cell has a place of its own. Items without a cell
+/// store, too.
 void store_cell_vector(Context& context, int field, const std::string& source, const Placement& placement,
                        Statements& to) {
   const int components = context.program.outputs[static_cast<std::size_t>(field)].components;

@@ -5,7 +5,7 @@
 namespace rafter::schedule {
 
 namespace role {
-inline constexpr const char* sum_starts = "sum_starts"; ///< of cell_vector_sum, as the next one
+inline constexpr const char* sum_starts = "sum_starts"; ///< role of cell_vector_sum, as the next one
 inline constexpr const char* sum_places = "sum_places";
 } // namespace role
 

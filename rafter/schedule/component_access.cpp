@@ -9,7 +9,7 @@ namespace rafter::schedule {
 
 namespace {
 
-/// Where the numbers of one component stand in a vector of interiors.
+/// The places of the numbers of one component in a vector of interiors.
 class InteriorNumbers {
 public:
   InteriorNumbers(Context& context, int space, int components, NodePtr component, const Placement& placement)

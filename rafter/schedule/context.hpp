@@ -22,7 +22,7 @@ struct Stream {
   int space = -1;                ///< space whose distant lines (space::DistantLines) the next batch uses, too; -1: none
 };
 
-/// What stands side by side, and where.
+/// Cells or points that stand side by side, and where they stand.
 enum class LaneAxis : std::uint8_t {
   none,  ///< nothing: scalars, cells one after the other
   item,  ///< cells of a batch, across the items of a group
@@ -39,12 +39,12 @@ public:
   const LoweringInput& input;
   const kernel::TensorProgram& program;
   const Plan& plan;
-  LaneAxis lane_axis;                    ///< of the statements that are made now
-  const int subbatches;                  ///< that work arrays hold side by side
-  NodePtr subbatch_of_pass = integer(0); ///< which of them the statements are for that are made now
+  LaneAxis lane_axis;                    ///< axis of the statements that are made now
+  const int subbatches;                  ///< sub-batches that work arrays hold side by side
+  NodePtr subbatch_of_pass = integer(0); ///< the one of them that the statements made now are for
   LoopProgram result;
-  std::vector<Stream> streams;                    ///< that gather and scatter come to next
-  Statements before_subbatches, after_subbatches; ///< of a batch, around the loop over its sub-batches
+  std::vector<Stream> streams;                    ///< streams that gather and scatter come to next
+  Statements before_subbatches, after_subbatches; ///< statements of a batch, around the loop over its sub-batches
 
   bool in_groups() const { return schedule::has_items(plan); }
   bool has_lanes() const { return has_cell_lanes() || has_point_lanes(); }
@@ -93,15 +93,15 @@ public:
   /// The body of the program, the row named before it.
   Statements with_data_row(Statements body);
 
-  /// Of work arrays and of what is computed.
+  /// The type of work arrays and of computed values.
   Type type() const { return plan.compute == Precision::double_precision ? Type::real : Type::real32; }
   NodePtr number(double value) const { return schedule::number(value, type()); }
-  NodePtr load(const std::string& array, NodePtr index) const { ///< of a work array
+  NodePtr load(const std::string& array, NodePtr index) const { ///< loads from a work array
     return schedule::load(array, std::move(index), type());
   }
-  /// What any buffer of reals holds, as what is computed with.
+  /// Loads from any buffer of reals, converted to the type of computed values.
   NodePtr fetch(const std::string& buffer, NodePtr index) const;
-  /// What was computed, as the buffer holds it.
+  /// Converts a computed value to the type of the buffer.
   NodePtr fitting(const std::string& buffer, NodePtr value) const;
 
   /// Declares on first use, reals with the type that the plan gives them; the name.
@@ -115,7 +115,7 @@ public:
   NodePtr define(Statements& to, const std::string& prefix, NodePtr value);         ///< let; its register
   NodePtr define_integer(Statements& to, const std::string& prefix, NodePtr value); ///< ilet; its variable
 
-  /// Whether cells of this layout are gathered by patches, one of their children in each sub-batch.
+  /// Says whether cells of this layout are gathered by patches, one of their children in each sub-batch.
   bool has_patches(const space::ElementLayout& layout) const {
     return layout.patch != nullptr && plan.has_patches && has_cell_lanes() && subbatches == 1 && !input.has_lists &&
            num_subbatches() == static_cast<int>(layout.patch->corners.size());
@@ -135,7 +135,7 @@ public:
 
 private:
   std::string constant(const std::string& prefix, Type type, const std::vector<double>& values, bool is_lane = false);
-  Type type_of(const std::string& role, int index) const; ///< of reals
+  Type type_of(const std::string& role, int index) const; ///< type of a buffer of reals
   int next_name_ = 0;
   bool reads_data_ = false;
 };

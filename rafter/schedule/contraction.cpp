@@ -180,7 +180,7 @@ private:
   std::string table_;
   NodePtr component_;
   std::string sums_;
-  std::int64_t offset_ = 0; ///< of the block in the table
+  std::int64_t offset_ = 0; ///< offset of the block in the table
 };
 
 void contract_dense(Context& context, const kernel::Step& step, Statements& to) {

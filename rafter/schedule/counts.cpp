@@ -19,7 +19,7 @@ bool is_sum(const Node& node) {
   return node.kind == Kind::operation && (node.op == ScalarOp::add || node.op == ScalarOp::sub);
 }
 
-/// How often something is executed, and how often it is written in the text.
+/// The number of times that something is executed, and the number of times that it is written in the text.
 struct Times {
   double executed = 1, written = 1;
 };
@@ -250,8 +250,8 @@ private:
     counts_.operations += number;
     if (type == Type::real32) counts_.single_operations += number;
   }
-  /// If `term` is a product, here or in a register, takes back the `number` operations that were counted for it,
-  /// because they are fused with the sum that adds it; returns whether it is one.
+  /// Takes back the `number` operations that were counted for `term` if it is a product, here or in a register, because
+  /// they are fused with the sum that adds it; returns whether it is one.
   bool fuse(const Node& term, double number) {
     if (is_product(term)) {
       issue(-number, term.type);

@@ -47,7 +47,7 @@ public:
   const kernel::ReferenceMatrix& matrix(int i) const { return program.matrices[static_cast<std::size_t>(i)]; }
   int rows_of(const FieldStages& s) const { return dim == 3 ? s.nodes : 1; } ///< lines of dofs along axis 0 in a layer
 
-  /// Where dofs stand for gather and scatter. In an array of their own they are dense; otherwise each layer of dofs
+  /// The places of dofs for gather and scatter. They are dense in an array of their own; otherwise each layer of dofs
   /// begins at the place of its layer of points, and where nodes are points every dof stands at its point.
   Placement placement(const FieldStages& s) const;
   /// Number of a line of dofs along axis 0, over all components.
@@ -63,7 +63,7 @@ public:
   /// Multiplies a line along axis 1 or 2 by a matrix, from one array to another.
   void map_line(const kernel::ReferenceMatrix& m, const std::string& source, const NodePtr& source_base,
                 const std::string& target, const NodePtr& target_base, Statements& to, bool adds = false) const;
-  // Along axis 0 the points of a line are entries, or lanes of entries; dofs are always entries.
+  // The points of a line along axis 0 are entries, or lanes of entries; dofs are always entries.
   std::vector<NodePtr> load_first(const std::string& array, const NodePtr& base, int count, Statements& to) const;
   std::vector<NodePtr> apply_first(const kernel::ReferenceMatrix& m, const std::vector<NodePtr>& line,
                                    Statements& to) const;

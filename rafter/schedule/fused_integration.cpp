@@ -27,7 +27,7 @@ private:
     return arrays_.matrix(integration_.interpolation[static_cast<std::size_t>(axis)]);
   }
   const kernel::ReferenceMatrix& differentiation() const { return arrays_.matrix(integration_.differentiation); }
-  /// Whether something else than the derivative along the last axis is tested.
+  /// Says whether something else than the derivative along the last axis is tested.
   bool has_values() const { return !field_.line.empty() || integration_.values >= 0 || !field_.middle.empty(); }
   std::vector<NodePtr> load_column(const std::string& array, const NodePtr& base, Statements& to) {
     return load_line(context_, array, base, arrays_.q, arrays_.layer, to);
@@ -48,7 +48,7 @@ private:
   std::vector<NodePtr> weighed_column(const NodePtr& base, const NodePtr& i, Statements& to) {
     auto total = column_total(base, to);
     const std::string weights = context_.global(role::weights);
-    const int num_points = arrays_.dim == 3 ? arrays_.q * arrays_.q : arrays_.q; // of a layer
+    const int num_points = arrays_.dim == 3 ? arrays_.q * arrays_.q : arrays_.q; // points of a layer
     for (int r = 0; r < arrays_.q; ++r) {
       auto& value = total[static_cast<std::size_t>(r)];
       const NodePtr weight = context_.fetch(weights, point_number(integer(r * num_points), i));
@@ -65,7 +65,7 @@ private:
         line == 1 ? integer(0) : imul(isub(i, imul(row, integer(line))), integer(arrays_.vector_width));
     return context_.at_point(iadd(std::move(start), iadd(imul(row, integer(arrays_.q)), in_row)));
   }
-  /// What the points of a column of the last axis amount to: their values and the transposed derivative.
+  /// Returns the total of the points of a column of the last axis: their values and the transposed derivative.
   std::vector<NodePtr> column_total(const NodePtr& base, Statements& to) {
     std::vector<NodePtr> total;
     if (!field_.last.empty())

@@ -16,11 +16,11 @@ namespace {
 
 enum class Order : std::uint8_t { ascending, descending };
 
-/// What a run did to an entry of a global buffer.
+/// The writes of a run to an entry of a global buffer.
 struct Written {
   bool is_written = false;
   double magnitude = 0; ///< sum of the absolute values that were added atomically
-  int num_added = 0;    ///< how many these were
+  int num_added = 0;    ///< number of these values
 };
 
 std::string text_of(const MemoryAccess& access) {

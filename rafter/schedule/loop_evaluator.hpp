@@ -8,7 +8,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/schedule/loop_program.hpp>
 
-/// What the interpreters of loop programs share: memory, and the values of expressions.
+/// The parts that the interpreters of loop programs share: memory, and the values of expressions.
 namespace rafter::schedule {
 
 /// Rounds to the precision of the type. For floats, a result that is rounded to a double and then to a float equals the

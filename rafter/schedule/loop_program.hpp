@@ -51,17 +51,17 @@ enum class Kind : std::uint8_t {
   operation, ///< form::ScalarOp on reals
   // statements
   block,    ///< statements in order
-  loop,     ///< for name = 0 .. count-1: operands (count, body)
+  loop,     ///< body for name = 0 .. count-1: operands (count, body)
   let,      ///< name = real, visible to the end of the enclosing block
   ilet,     ///< name = integer
   store,    ///< buffer[index] = value: operands (index, value[, active])
   add,      ///< buffer[index] += value
   barrier,  ///< no item goes on before all items of its group are here and see what each has written
   prefetch, ///< buffer[index] will be used soon; the index may leave the buffer
-  branch    ///< if operand 0 is not 0 then operand 1 else operand 2 (condition without lane)
+  branch    ///< operand 1 if operand 0 is not 0, else operand 2 (condition without lane)
 };
 
-/// How the emitter writes a loop; its meaning is the same.
+/// The style in which the emitter writes a loop; its meaning is the same.
 enum class LoopStyle : std::uint8_t {
   rolled,
   unrolled, ///< every iteration is written out; literal count
@@ -69,7 +69,7 @@ enum class LoopStyle : std::uint8_t {
       ///< consecutive entries per lane: runs move as vectors, turned in registers; literal count
 };
 
-/// Of elements of buffers, and of reals. `real32` are floats.
+/// The type of elements of buffers, and of reals. `real32` are floats.
 enum class Type : std::uint8_t { real, integer, real32 };
 inline bool is_real(Type type) { return type != Type::integer; }
 inline int size_bytes(Type type) { return type == Type::real ? 8 : 4; }
@@ -79,7 +79,7 @@ using NodePtr = std::shared_ptr<const Node>;
 
 struct Node {
   Kind kind = Kind::block;
-  Type type = Type::real; ///< of the value of a real
+  Type type = Type::real; ///< type of the value of a real
   std::vector<NodePtr> operands;
   std::string name;         ///< variable, register or buffer
   std::int64_t integer = 0; ///< value of a literal, axis of an item
@@ -109,11 +109,11 @@ NodePtr idiv(NodePtr a, std::int64_t b);
 NodePtr ieq(NodePtr a, NodePtr b);
 NodePtr ilt(NodePtr a, NodePtr b);
 NodePtr iload(const std::string& buffer, NodePtr index);
-/// Of type real32: rounded to a float.
+/// A literal, which is rounded to a float if `type` is real32.
 NodePtr number(double value, Type type = Type::real);
-/// `type`: of what the let defines.
+/// `type`: type of the value that the let defines.
 NodePtr reg(const std::string& name, Type type = Type::real);
-/// `type`: of the buffer.
+/// `type`: type of the buffer.
 NodePtr load(const std::string& buffer, NodePtr index, Type type = Type::real);
 /// A load whose lanes lie apart, which the emitter writes as one load per lane instead of one gather instruction. The
 /// meaning is that of load(); an index that does not vary in that way makes a plain load.
@@ -122,7 +122,7 @@ NodePtr load_by_lane(const std::string& buffer, NodePtr index, Type type = Type:
 bool is_contiguous(const Node& index);
 /// The value as one of `type`: itself, widened or narrowed.
 NodePtr converted(NodePtr value, Type type);
-/// Of the type of its operands.
+/// The result has the type of the operands.
 NodePtr operation(form::ScalarOp op, std::vector<NodePtr> operands);
 NodePtr block(std::vector<NodePtr> statements);
 NodePtr loop(const std::string& name, NodePtr count, NodePtr body, LoopStyle style = LoopStyle::rolled);
@@ -142,7 +142,7 @@ NodePtr prefetch(const std::string& buffer, NodePtr index);
 NodePtr prefetch_nearest(const std::string& buffer, NodePtr index);
 NodePtr branch(NodePtr condition, NodePtr then, NodePtr otherwise);
 
-/// Whose memory a buffer is.
+/// The owner of the memory of a buffer.
 enum class Space : std::uint8_t {
   global,   ///< an argument, the same for all groups
   constant, ///< a table of numbers, which nobody writes
@@ -154,30 +154,30 @@ enum class Space : std::uint8_t {
 /// of their own (rafter/space/index_tables.hpp); programs take any.
 namespace role {
 inline constexpr const char* mode =
-    "mode"; ///< whether results are added; behind that, how many coefficients a cell has
+    "mode"; ///< 1 if results are added; behind that, the number of coefficients of a cell
 inline constexpr const char* parameters = "parameters";
 inline constexpr const char* input_vector =
-    "input_vector"; ///< of trial functions, then data fields: by number of the field
-inline constexpr const char* output_vector = "output_vector"; ///< by number of the test field
+    "input_vector"; ///< vectors of trial functions, then of data fields, by number of the field
+inline constexpr const char* output_vector = "output_vector"; ///< vectors by number of the test field
 inline constexpr const char* integral =
-    "integral"; ///< of a functional, one sum per batch and lane: by number of the value
+    "integral"; ///< values of a functional, one sum per batch and lane: by number of the value
 inline constexpr const char* num_active = "num_active"; ///< cells of a batch
 inline constexpr const char* chunk_bounds =
     "chunk_bounds"; ///< first batch of a chunk, and that behind its last one: shape (chunk, 2)
 inline constexpr const char* mask =
-    "mask"; ///< of the tensor program, floats by number: shape (batch, run, component, lane)
+    "mask"; ///< masks of the tensor program, floats by number: shape (batch, run, component, lane)
 inline constexpr const char* data_rows = "data_rows"; ///< row of the data per cell that a batch reads
 inline constexpr const char* map = "map";             ///< coefficients of the maps of cells
 inline constexpr const char* nodes = "nodes";         ///< geometry nodes of cells
 inline constexpr const char* cell_coefficients = "cell_coefficients";
-inline constexpr const char* stored_point = "stored_point";         ///< what set-up stores per point
+inline constexpr const char* stored_point = "stored_point";         ///< data that set-up stores per point
 inline constexpr const char* stored_cell = "stored_cell";           ///< and per cell
-inline constexpr const char* reference_normal = "reference_normal"; ///< of facets
+inline constexpr const char* reference_normal = "reference_normal"; ///< normals of facets
 inline constexpr const char* points = "points";
 inline constexpr const char* weights = "weights";
-inline constexpr const char* matrix = "matrix";             ///< of the tensor program, by number
+inline constexpr const char* matrix = "matrix";             ///< matrices of the tensor program, by number
 inline constexpr const char* table = "table";               ///< the buffer's own values
-inline constexpr const char* slice_starts = "slice_starts"; ///< of an assembled matrix, as the rest: see matrix_product
+inline constexpr const char* slice_starts = "slice_starts"; ///< assembled matrices, as the rest: see matrix_product
 inline constexpr const char* rows = "rows";
 inline constexpr const char* columns = "columns";
 inline constexpr const char* entries = "entries";
@@ -190,7 +190,7 @@ struct LoopBuffer {
   std::int64_t size = 0;      ///< elements (lanes included); 0: unknown (global)
   bool is_written = false;    ///< global
   bool is_lane = false;       ///< element = (entry, lane): used as whole vectors
-  std::string role;           ///< of global buffers
+  std::string role;           ///< role of a global buffer
   int index = 0;              ///< tells apart the buffers of one role: those of fields, spaces, matrices
   std::vector<double> values; ///< constant, and of role::table
   bool operator==(const LoopBuffer&) const = default;

@@ -17,7 +17,8 @@
 /// arrays.
 namespace rafter::schedule {
 
-/// Where the dofs of a cell stand in a work array: component c of dof i is entry c * component_stride + dof_entries[i].
+/// The places of the dofs of a cell in a work array: component c of dof i is entry c * component_stride +
+/// dof_entries[i].
 struct Placement {
   std::vector<int> dof_entries;
   int component_stride = 0;
@@ -26,7 +27,8 @@ struct Placement {
   static Placement layers(int count, int size, int distance, int component_stride);
 };
 
-/// Where the dofs of a field stand in an array of the program. `field`: null where the dofs fill the whole array.
+/// Returns the places of the dofs of a field in an array of the program. `field`: null where the dofs fill the whole
+/// array.
 Placement placement_of(const kernel::TensorProgram& program, int array, const kernel::FieldUse* field = nullptr);
 
 /// Loads the dofs of input field `field` into work buffer `target`.

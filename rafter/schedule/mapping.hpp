@@ -21,11 +21,11 @@ struct LoopProgram;
 struct Plan;
 
 namespace role {
-/// What cells contribute to a vector, by the number of the output vector, where a kernel does not add it there.
+/// The contributions of cells to a vector, by the number of the output vector, where a kernel does not add them there.
 inline constexpr const char* cell_vector = "cell_vector";
 } // namespace role
 
-/// Where the unknowns of a kernel's fields are in vectors.
+/// The places of the unknowns of a kernel's fields in vectors.
 struct VectorAccess {
   std::vector<const space::ElementLayout*> spaces; ///< distinct gather patterns
   std::vector<int> input_spaces;                   ///< pattern of each input field
@@ -39,13 +39,13 @@ inline auto members(const VectorAccess& value) {
   return std::tie(spaces, input_spaces, output_spaces, cells_per_batch);
 }
 
-/// Where what set-up stores per point stands.
+/// The order of the data that set-up stores per point.
 enum class StoredOrder : std::uint8_t {
   by_batch, ///< shape (batch, sub-batch of LoweringInput::interleave cells, point, slot, cell of the sub-batch)
   by_cell   ///< shape (cell, slot, point), and room for the lanes behind the last point
 };
 
-/// What a mapping lowers: a tensor program and how its fields live in vectors.
+/// The input of a mapping: a tensor program and the places of its fields in vectors.
 struct LoweringInput {
   const kernel::TensorProgram* program = nullptr;
   VectorAccess access;
@@ -66,7 +66,7 @@ struct Mapping {
   std::string description;
   bool (*accepts)(const LoweringInput& input, const Plan& plan);
   LoopProgram (*lower)(const LoweringInput& input, const Plan& plan);
-  StoredOrder stored_order = StoredOrder::by_batch; ///< that its kernels read
+  StoredOrder stored_order = StoredOrder::by_batch; ///< order that its kernels read
   bool has_items = false;                           ///< cells or points stand in the items of groups, not in lanes
   bool has_axes(const Target& target) const { return has_items ? target.has_groups : target.has_lanes; }
 };

@@ -109,7 +109,7 @@ struct Key {
   const char* name;
   std::string (*text)(const Plan& plan);
   bool (*matters)(const Plan& plan);
-  bool (*is_printed)(const Plan& plan) = always; ///< in the full text
+  bool (*is_printed)(const Plan& plan) = always; ///< says whether the full text has the key
 };
 constexpr std::array keys{
     Key{"contraction", [](const Plan& p) { return std::string(kernel::name(p.contraction)); }, always},
@@ -140,7 +140,7 @@ std::vector<std::string> key_names() {
   return names;
 }
 
-/// As many lanes of floats as there are of doubles fill half of the registers.
+/// Returns the number of lanes for a precision: twice as many for floats as for doubles, which fill the same registers.
 int width_for(Precision compute, int of_doubles) {
   return of_doubles > 1 && compute == Precision::single_precision ? 2 * of_doubles : of_doubles;
 }

@@ -12,9 +12,9 @@
 
 namespace rafter::schedule {
 
-/// How items of a device add what cells contribute to an unknown that cells share (mapping cell_per_item).
+/// The way in which items of a device add what cells contribute to an unknown that cells share (mapping cell_per_item).
 enum class Scatter : std::uint8_t {
-  atomic,   ///< in any order, by atomic additions
+  atomic,   ///< adds in any order, by atomic additions
   coloured, ///< cell by cell, where no other group adds to the same unknowns: the stages of the host. The same bits in
             ///< every run
   two_pass  ///< not at all: cells store what they contribute side by side, and one item for each unknown sums it. The

@@ -65,14 +65,15 @@ NodePtr PointStage::stored_entry(int slot) const {
   return context_.has_cell_lanes() ? iadd(first, lane()) : first;
 }
 
-/// Of the cells that are computed at a time, so many numbers per cell ahead.
+/// Returns the place of the first stored number of the cells that are computed at a time, `number` numbers per cell
+/// ahead.
 NodePtr PointStage::first_stored(int number) const {
   const auto& input = context_.input;
   const int side_by_side = input.interleave > 0 ? input.interleave : input.access.cells_per_batch;
   const int num_interleaved = input.access.cells_per_batch / side_by_side,
             at_a_time = context_.has_cell_lanes() ? context_.plan.vector_width : 1;
   NodePtr part = context_.has_cell_lanes() ? context_.subbatch() : context_.at_cell(integer(0)), group = integer(0);
-  if (num_interleaved > 1) { // where these cells stand, in units of as many as are computed at a time
+  if (num_interleaved > 1) { // place of these cells, in units of as many as are computed at a time
     group = idiv(part, side_by_side / at_a_time);
     part = side_by_side == at_a_time ? integer(0) : isub(part, imul(group, integer(side_by_side / at_a_time)));
   }
@@ -83,7 +84,7 @@ NodePtr PointStage::first_stored(int number) const {
 }
 
 void PointStage::ask_for_stored(int slot, Statements& to) {
-  constexpr int entries_ahead = 48; // what memory takes to answer, and less than the nearest cache holds
+  constexpr int entries_ahead = 48; // hides the latency of memory, and is less than the nearest cache holds
   if (!context_.plan.prefetch || !context_.has_cell_lanes()) return;
   const std::string buffer = context_.global(role::stored_point);
   const int per_line = 64 / size_bytes(context_.result.find(buffer)->type); // numbers of a cache line

@@ -13,7 +13,7 @@ namespace rafter::schedule {
 /// The QFunction as expressions at the level where their operands are known.
 class PointStage {
 public:
-  /// Where an array slot of the QFunction is at the current point; overrides the arrays of the tensor program.
+  /// Access to an array slot of the QFunction at the current point; overrides the arrays of the tensor program.
   struct Access {
     std::function<NodePtr(const kernel::InputSlot&)> read;
     std::function<void(std::size_t output, NodePtr value, Statements& to)> write; ///< test outputs
@@ -27,8 +27,8 @@ public:
   /// All the rest, and the outputs.
   void at_point(Statements& to);
 
-  /// Loop variable of a tensor axis ("q0", ...) or "q" for points of a dense program. Where points stand in lanes, "q0"
-  /// counts vectors of them.
+  /// Loop variable of a tensor axis ("q0", ...) or "q" for points of a dense program. "q0" counts vectors of points
+  /// where these stand in lanes.
   static std::string axis_variable(int axis) { return "q" + std::to_string(axis); }
 
 private:
@@ -52,7 +52,7 @@ private:
 
 /// The evaluate step over the arrays of the tensor program: loops over points around a PointStage.
 void evaluate(Context& context, Statements& to);
-/// Per-lane total of integral outputs is kept in work buffer "total"; these start it and write it out.
+/// The total of integral outputs per lane is kept in work buffer "total"; these start it and write it out.
 void begin_integral(Context& context, Statements& to);
 void end_integral(Context& context, Statements& to);
 

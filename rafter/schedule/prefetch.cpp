@@ -26,7 +26,7 @@ public:
     const auto place = heaviest(body_);
     if (place) choose(body_[*place]);
     if (!place || iterations_ < fewest_turns) {
-      // On tensor cells of low degree what is asked for costs more than it brings.
+      // Prefetches cost more than they bring on tensor cells of low degree.
       if (!context_.program.is_tensor) over_all();
       return;
     }
@@ -43,9 +43,9 @@ private:
   struct Share {
     std::string vector;
     NodePtr begin, lines;
-    std::int64_t num_lines; ///< of all turns; -1: known at run time only
+    std::int64_t num_lines; ///< lines of all turns; -1: known at run time only
     int entries_per_line;
-    bool is_nearest; ///< into the nearest cache
+    bool is_nearest; ///< lines go into the nearest cache
 
     void ask(Context& context, const NodePtr& turn, Statements& to) const {
       const auto line = [&](const NodePtr& number) {
@@ -111,8 +111,8 @@ private:
            arithmetic(statement) >= of_turn_ * static_cast<double>(statement->operands[0]->integer);
   }
 
-  /// Where no nest has enough iterations: between the statements, also inside of loops that compute much in each
-  /// iteration. Short loops stay as they are, since compilers write them out.
+  /// Spreads hints between the statements if no nest has enough iterations, also inside of loops that compute much in
+  /// each iteration. Short loops stay as they are, since compilers write them out.
   void over_all() {
     double total = 0;
     for (const auto& statement : body_) total += arithmetic(statement);

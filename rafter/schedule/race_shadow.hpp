@@ -8,7 +8,7 @@
 
 namespace rafter::schedule {
 
-/// How an entry of memory is accessed. An addition that is not atomic is a write.
+/// The kinds of access to an entry of memory. An addition that is not atomic is a write.
 enum class AccessKind : std::uint8_t { read, write, atomic_add };
 
 /// One access: by which item of which group, in which expression or statement.
@@ -19,9 +19,9 @@ struct MemoryAccess {
   const Node* node = nullptr;
 };
 
-/// What is remembered of one entry of memory, to find races. Two accesses by different agents conflict when both lie in
-/// one period, at least one writes, and not both are atomic. Agents are the items of a group, with the time between two
-/// of its barriers as period, or the groups of a run, with the whole run as period.
+/// The accesses to one entry of memory that are remembered to find races. Two accesses by different agents conflict
+/// when both lie in one period, at least one writes, and not both are atomic. Agents are the items of a group, with the
+/// time between two of its barriers as period, or the groups of a run, with the whole run as period.
 ///
 /// Two different agents per kind of access are remembered: whoever comes later conflicts with one of them if it
 /// conflicts with any.

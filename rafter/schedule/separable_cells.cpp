@@ -91,7 +91,7 @@ private:
       kind.push_back(step);
     }
   }
-  /// Whether columns of the last axis start from the array.
+  /// Says whether columns of the last axis start from the array.
   bool is_read_in_columns(int array) const {
     const auto reads = [array](const auto& source) { return source == array; };
     return std::ranges::any_of(in_columns_, reads, &kernel::Step::source) ||
@@ -257,16 +257,16 @@ private:
   Context& context_;
   const kernel::TensorProgram& program_;
   int dim_, n_;
-  int columns_; ///< of the last axis: nodes of a layer
+  int columns_; ///< columns of the last axis: nodes of a layer
   int layer_;   ///< entries from one layer to the next
-  int volume_;  ///< of a component
+  int volume_;  ///< entries of a component
   bool is_weighed_ = false;
   std::vector<kernel::Step> gathers_, scatters_;
   std::vector<kernel::Step> before_columns_, in_columns_, backward_; ///< contractions
-  std::map<int, std::string> names_;                                 ///< of arrays that exist outside columns
-  std::map<int, std::string> results_;                               ///< of arrays that are scattered
+  std::map<int, std::string> names_;                                 ///< names of arrays that exist outside columns
+  std::map<int, std::string> results_;                               ///< names of arrays that are scattered
   std::vector<int> planes_;                                          ///< arrays of one layer
-  std::map<Place, Line> column_;                                     ///< what is known of the column that is being made
+  std::map<Place, Line> column_;                                     ///< known lines of the column that is being made
   std::size_t at_ = 0;                                               ///< its point that is being made
 };
 

@@ -4,7 +4,8 @@
 
 namespace rafter::schedule {
 
-/// What kernels are lowered for: the axes that the language of a device has. Mappings need one or the other.
+/// The target for which kernels are lowered: the axes that the language of a device has. Mappings need one or the
+/// other.
 struct Target {
   /// Vectors with one number per lane, on a device that runs the batches of a task in ascending order.
   bool has_lanes = true;

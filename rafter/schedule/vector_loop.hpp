@@ -23,8 +23,8 @@ struct VectorOperand {
 /// and earlier values.
 struct Assignment {
   enum class Kind : std::uint8_t {
-    entry, ///< of an operand
-    value  ///< of this entry alone, a name for the rest of the loop
+    entry, ///< entry of an operand
+    value  ///< value of this entry alone, a name for the rest of the loop
   };
   Kind kind = Kind::entry;
   std::string name;
@@ -47,7 +47,7 @@ struct VectorLoop {
   std::vector<VectorOperand> operands;
   std::vector<Assignment> statements;
   std::vector<Assignment> sums;
-  std::vector<Assignment> then; ///< of scalars
+  std::vector<Assignment> then; ///< assignments of scalars
 
   std::vector<std::string> lists() const; ///< each once, in the order of operands
 };

@@ -7,7 +7,7 @@
 /// Lowers loops over vectors to loop programs. Batches of a run are ranges of entries, or rows of sums.
 namespace rafter::schedule {
 
-/// How a device runs a loop over vectors.
+/// The mapping of a loop over vectors to a device.
 struct VectorMapping {
   /// Entries that one statement takes: lanes of a host. 1 where `num_items` is more.
   int vector_width = 1;

@@ -99,7 +99,7 @@ private:
     else
       kept_.insert({array, k});
   }
-  /// Whether the step is the last of these to write an array that later ones read.
+  /// Says whether the step is the last of these to write an array that later ones read.
   bool is_left(std::size_t step, int array) const {
     const auto writes = [&](const Step& s) { return s.target == array; };
     const auto uses = [&](const Step& s) { return s.source == array || s.target == array; };
@@ -125,7 +125,7 @@ private:
         }
       });
     if (!is_left(step, array)) return;
-    for (int k = 0; k < size(array); ++k) // what no reflection exchanges
+    for (int k = 0; k < size(array); ++k) // entries that no reflection exchanges
       if (kept_.erase({array, k}) > 0)
         to.push_back(store(array_name(context_, array), entry(array, k), value(array, k, to)));
   }
@@ -133,8 +133,8 @@ private:
   Context& context_;
   std::span<const Step> steps_, later_;
   NodePtr component_;
-  std::map<std::pair<int, int>, NodePtr> values_; ///< by array and entry
-  std::set<std::pair<int, int>> kept_;            ///< of them those that were made here and are not in memory
+  std::map<std::pair<int, int>, NodePtr> values_; ///< values by array and entry
+  std::set<std::pair<int, int>> kept_;            ///< those of them that were made here and are not in memory
 };
 
 } // namespace

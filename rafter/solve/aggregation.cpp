@@ -53,15 +53,15 @@ private:
   const op::SparseMatrix& A_;
   const Nodes& nodes_;
   std::vector<std::int32_t> others_; ///< neighbours of the node
-  std::vector<double> sums_;         ///< as others_
+  std::vector<double> sums_;         ///< shape of others_
   std::size_t next_ = 0;             ///< place behind the last one
 };
 
 /// The s_ij > 0 of some nodes.
 struct CoupledNodes {
   std::vector<std::int32_t> counts;     ///< shape (node)
-  std::vector<std::int32_t> neighbours; ///< of all nodes, one after the other
-  std::vector<double> strengths;        ///< as neighbours
+  std::vector<std::int32_t> neighbours; ///< neighbours of all nodes, one after the other
+  std::vector<double> strengths;        ///< shape of neighbours
 };
 
 /// All couplings, part by part, and the m_i, shape (node), which are 0 where no entry is negative.

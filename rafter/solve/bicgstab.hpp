@@ -11,8 +11,8 @@ namespace rafter::solvers {
 /// McInnes and Zhang 2016, doi:10.1007/s10915-015-0159-4). An iteration takes two products with A and two with M^-1,
 /// and the method keeps seven vectors, however many iterations it takes. Residuals do not fall monotonically.
 ///
-/// Where the iteration breaks down, because the residual or its image is orthogonal to the shadow residual or the
-/// stabilising step has no length, it starts again from the present residual. It has failed where the first step after
+/// The iteration starts again from the present residual if it breaks down, because the residual or its image is
+/// orthogonal to the shadow residual or the stabilising step has no length. It has failed where the first step after
 /// that has no length either. `x` holds the initial guess and receives the solution; b = 0 gives x = 0 at once.
 /// Convergence is confirmed with b - A x itself. Numerical failures are reported in the result, not thrown. Throws
 /// InputError for control.norm other than Norm::residual.

@@ -36,7 +36,7 @@ bool follow(const FieldBlock& block) { return block.follow ? block.follow() : tr
 struct BlockPreconditioner::Work {
   mutable std::shared_ptr<const Preconditioner> M;
   mutable Vector r, z; ///< vectors of the field
-  VectorOps ops;       ///< for vectors of this size
+  VectorOps ops;       ///< operations on vectors of this size
 };
 
 BlockPreconditioner::BlockPreconditioner(std::int64_t size, std::vector<Part> parts) : parts_(std::move(parts)) {

@@ -17,10 +17,10 @@ struct FieldBlock {
   op::EntryRange entries;                                   ///< entries of the field in the vectors of the system
   std::shared_ptr<const op::LinearOperator> A;              ///< operator of the field alone, on vectors of its entries
   bool is_mass = false;                                     ///< A is the mass matrix of the field, for people
-  std::shared_ptr<const MultigridHierarchy> hierarchy = {}; ///< for the preconditioner multigrid
-  std::function<NearNullSpace()> near_null_space = {};      ///< for the preconditioner amg; empty: constants
-  std::shared_ptr<const NullSpace> null_space = {};         ///< null space of A; null: A is regular
-  std::optional<MultigridParameters> multigrid = {};        ///< parameters of multigrid; absent: those of SolverOptions
+  std::shared_ptr<const MultigridHierarchy> hierarchy = {}; ///< levels for the preconditioner multigrid
+  std::function<NearNullSpace()> near_null_space = {}; ///< makes modes for the preconditioner amg; empty: constants
+  std::shared_ptr<const NullSpace> null_space = {};    ///< null space of A; null: A is regular
+  std::optional<MultigridParameters> multigrid = {};   ///< parameters of multigrid; absent: those of SolverOptions
   /// Gives A the values of data and parameters that the operator of the system has; says whether any has changed.
   /// Empty: nobody knows.
   std::function<bool()> follow = {};
@@ -32,7 +32,7 @@ struct FieldBlock {
 /// 1994, doi:10.1137/0731070).
 class BlockPreconditioner final : public Preconditioner {
 public:
-  /// What is known of a field: its block, and what makes the preconditioner for the values that A has.
+  /// A part belongs to a field: its block, and what makes the preconditioner for the values that A has.
   struct Part {
     FieldBlock block;
     std::function<std::shared_ptr<const Preconditioner>()> make;

@@ -16,13 +16,13 @@
 /// Makes the blocks that BlockPreconditioner needs, from a form to operators with their levels.
 namespace rafter::solvers {
 
-/// What a field gets for a preconditioner.
+/// A field gets this preconditioner.
 struct FieldPreconditioner {
   std::string name; ///< name of the preconditioner, as in SolverOptions, but not "block"
-  /// For multigrid: the meshes, of which the last is that of the field, and its levels.
+  /// The meshes, of which the last is that of the field, and its levels are for multigrid.
   std::shared_ptr<const mesh::Generations> meshes = {};
   op::Coarsening coarsening = {};
-  schedule::Precision precision = schedule::Precision::double_precision; ///< of the levels, the block's own among them
+  schedule::Precision precision = schedule::Precision::double_precision; ///< levels have it, the block's own among them
   std::optional<MultigridParameters> multigrid = {};                     ///< absent: those of SolverOptions
 };
 

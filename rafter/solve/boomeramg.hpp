@@ -37,8 +37,8 @@ private:
   std::shared_ptr<const NullSpace> null_space_;
   std::vector<std::int32_t> unknowns_;         ///< unknown of each row that hypre has
   std::vector<std::int32_t> uncoupled_;        ///< the other unknowns
-  std::vector<double> inverse_diagonal_;       ///< as uncoupled_
-  mutable std::vector<double> right_, result_; ///< as unknowns_
+  std::vector<double> inverse_diagonal_;       ///< shape of uncoupled_
+  mutable std::vector<double> right_, result_; ///< shape of unknowns_
   std::unique_ptr<Instance> instance_;         ///< null: no unknown is coupled
   std::string description_;
 };

@@ -31,7 +31,7 @@ public:
 private:
   const space::Constraints& constraints_;
   std::vector<std::int64_t> field_offsets_;
-  VectorOps ops_;         ///< for vectors of constrained entries, and for filling others
+  VectorOps ops_;         ///< operations on vectors of constrained entries, and to fill others
   op::EntryList entries_; ///< the constrained ones
   Vector first_, values_; ///< shape (constrained entry)
 };

@@ -122,7 +122,7 @@ private:
     const double pq = steps_->new_direction(beta);
     if (auto end = refuse_energy(pq)) return end;
     const double alpha = rz_ / pq;
-    // Where the preconditioned norm is judged, the 2-norm plays no part and need not be exact.
+    // The 2-norm plays no part and need not be exact if the preconditioned norm is judged.
     const double exact_below = is_preconditioned_norm() ? 0 : threshold() * threshold();
     norm_ = std::sqrt(steps_->advance(alpha, exact_below));
     note_step(alpha, beta);
@@ -305,14 +305,14 @@ private:
   Vector r_, p_;
   std::unique_ptr<CgSteps> steps_;
   QueuedSteps* queued_ = nullptr; ///< steps_ where iterations are queued; else null
-  int num_looks_ = 0;             ///< how often b - A x was computed
+  int num_looks_ = 0;             ///< number of times that b - A x was computed
   std::optional<double>
       next_rz_; ///< r.z of the present residual where the device has found it and nobody has judged it
   double rz_ = 0, previous_rz_ = 0;               ///< r.z of the present residual and of the one before the last step
   double previous_alpha_ = 0;                     ///< length of the last step
   bool is_product_known_ = false;                 ///< rz_ is that of the present residual
   double norm_ = 0;                               ///< norm of the residual that is judged
-  std::optional<Norms> first_norms_, last_norms_; ///< of b - A x in the beginning and of the present x
+  std::optional<Norms> first_norms_, last_norms_; ///< norms of b - A x in the beginning and of the present x
   double last_restart_ = std::numeric_limits<double>::infinity(); ///< norm_ at the last restart
 };
 

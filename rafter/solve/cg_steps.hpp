@@ -58,7 +58,7 @@ protected:
 };
 
 /// Makes steps whose updates and products are fused into the application of A (Kronbichler, Sashko and Munch 2023,
-/// doi:10.1177/10943420221107880). Where M is diagonal, an iteration is one pass over the cells, in which A p and all
+/// doi:10.1177/10943420221107880). If M is diagonal, an iteration is one pass over the cells, in which A p and all
 /// products of the old residual are found, and r.r and r.z of the new one follow from those; they are computed from the
 /// vectors whenever cancellation would cost digits (predict and recompute: Chen and Carson 2020,
 /// doi:10.1137/19M1276856). Other preconditioners need the finished residual: then the updates of x and p and the

@@ -76,8 +76,8 @@ private:
   int degree_;
   bool is_fused_;
   double lower_ = 0, upper_ = 0;
-  double checked_ = 0;         ///< what check_iterations steps of the estimate gave when it was made
-  bool is_indefinite_ = false; ///< that estimate met negative curvature
+  double checked_ = 0;         ///< result of check_iterations steps of the estimate when it was made
+  bool is_indefinite_ = false; ///< the estimate met negative curvature
   Entries inverse_diagonal_;
   /// Coefficients of the recurrence direction = a direction + b D^-1 residual, shape (step, 2): a and b.
   Vector coefficients_;

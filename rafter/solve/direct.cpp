@@ -52,8 +52,8 @@ private:
   double size_of_correction() const { return relative_size(A_, z_, x_, progress_.control().field_offsets); }
 
   /// Decides whether a solution with a small residual is good, too. Residuals say little where the matrix is ill
-  /// conditioned; the correction that is left is the error that the factors have made. Who asks for a rough residual
-  /// does not want to know.
+  /// conditioned; the correction that is left is the error that the factors have made. A caller that asks for a rough
+  /// residual does not want to know.
   Result confirm() {
     constexpr double rough = 1e-6, harmless = 1e-11;
     if (progress_.control().rtol > rough) return progress_.converged();

@@ -19,7 +19,7 @@ struct FactorInfo {
   bool is_symmetric = false;                        ///< L D L^T, else L U
   std::int64_t matrix_entries = 0, num_entries = 0; ///< entries of the matrix and of its factors
   std::int64_t bytes = 0;                           ///< most memory that the factorisation took
-  std::int64_t num_negative_pivots = 0; ///< for L D L^T, the number of negative eigenvalues of the matrix; else 0
+  std::int64_t num_negative_pivots = 0; ///< number of negative eigenvalues of the matrix for L D L^T; else 0
 
   /// Entries of the factors over those of the matrix (of one half where it is symmetric).
   double fill() const;

@@ -14,7 +14,7 @@ namespace {
 constexpr double rounding = 64 * std::numeric_limits<double>::epsilon();
 /// Forces of a field and those that all residuals are relative to differ by such factors where units are alike.
 constexpr double leeway = 10;
-constexpr int max_runs = 6; ///< of a method for one solve
+constexpr int max_runs = 6; ///< runs of a method for one solve
 
 std::vector<std::vector<op::EntryRange>> owned_entries(const op::System& system) {
   std::vector<std::vector<op::EntryRange>> result(system.spaces.size());

@@ -18,10 +18,10 @@ struct SolverOptions;
 
 /// A field of a coupled problem whose residual is large beside its own forces.
 struct UnsolvedField {
-  std::string name; ///< of the field, or its number
+  std::string name; ///< name of the field, or its number
   std::size_t field = 0;
   double relative = 0; ///< norm of its residual over that of its forces, 1 at most
-  double excess = 0;   ///< what its residual is larger by than the tolerance allows; above 1
+  double excess = 0;   ///< factor by which its residual exceeds what the tolerance allows; above 1
 };
 
 /// Judges the residual of each field of a coupled problem by itself.
@@ -60,7 +60,7 @@ private:
   VectorOps ops_;
   std::vector<std::vector<op::EntryRange>> entries_; ///< entries of each field that this process owns
   Action action_;
-  std::vector<std::string> names_; ///< for messages; empty: fields have numbers
+  std::vector<std::string> names_; ///< names for messages; empty: fields have numbers
 };
 
 /// Says of a field that a solve has left unsolved; above this relative residual of a field nothing has converged.

@@ -11,7 +11,7 @@ inline constexpr double state_rounding = 64 * std::numeric_limits<double>::epsil
 ///
 /// - the *load* of the start, the largest |R| that a load step began with, and the present reactions, both as one
 ///   2-norm;
-/// - the *forces* |J u| of a state, J being the tangent: of a linear problem they are its loads and reactions. Where a
+/// - the *forces* |J u| of a state, J being the tangent: of a linear problem they are its loads and reactions. If a
 ///   starting value is far from the solution, they are far less than the first residual;
 /// - the *magnitude* |J D u|, D being random numbers up to 1: the forces that the entries of u would exert one by one.
 ///   Loads and reactions below its roundings are none.
@@ -29,8 +29,8 @@ public:
 
   /// Norm that residuals are relative to; 0 where nothing exerts a force. It is that of the load and the reactions. The
   /// forces take their place where they are known and less. Forces that are no more than the residual itself, as of
-  /// states that become zero, ask for no residual below the rounding of the load. Where load and reactions are
-  /// rounding, it is the magnitude.
+  /// states that become zero, ask for no residual below the rounding of the load. If load and reactions are rounding,
+  /// it is the magnitude.
   double reference(double reactions) const;
   /// Norm of residuals that are small enough: rtol times the reference, or rounding of the magnitude where there are no
   /// forces but rounding.
@@ -38,7 +38,7 @@ public:
 
 private:
   double load_and(double reactions) const;
-  /// Whether loads and reactions are rounding.
+  /// Says whether loads and reactions are rounding.
   bool is_free_of_forces(double reactions) const { return load_and(reactions) <= state_rounding * magnitude_; }
 
   double rtol_, atol_;

@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 
-/// What the library and its adapter to hypre agree on. The adapter is a shared library of its own (adapters/hypre),
-/// which is opened when it is first needed: the library is built and runs without hypre and the MPI that comes with it.
-/// Only types of C cross this boundary, and no exceptions.
+/// The library and its adapter to hypre agree on this interface. The adapter is a shared library of its own
+/// (adapters/hypre), which is opened when it is first needed: the library is built and runs without hypre and the MPI
+/// that comes with it. Only types of C cross this boundary, and no exceptions.
 extern "C" {
 
 /// A square matrix in compressed rows, symmetric positive (semi-)definite, each row with a positive diagonal entry.
@@ -30,7 +30,7 @@ struct RafterHypreOptions {
   std::int32_t num_null_vectors;
 };
 
-/// What set-up has made.
+/// Set-up fills in what it has made.
 struct RafterHypreInfo {
   std::int32_t num_levels;
   double operator_complexity; ///< entries of the matrices of all levels over those of the given one

@@ -11,7 +11,7 @@ namespace rafter::solvers {
 struct InnerCgParameters {
   double rtol = 1e-2;      ///< tolerance of the residual, relative to the vector that is given
   int max_iterations = 10; ///< most iterations of an application; what they have reached is taken
-  bool is_fused = true;    ///< as CgParameters::is_fused
+  bool is_fused = true;    ///< see CgParameters::is_fused
 };
 
 /// Computes z = M^-1 r by conjugate gradients for A z = r, from z = 0 to a tolerance. This is another operator for each

@@ -53,8 +53,8 @@ private:
   }
 
   /// Returns a length between lower_, where the slope is negative, and upper_, where it is positive: a zero of the
-  /// slope lies between them. The slope of an end that stays for the second time counts half (Illinois method). Where
-  /// it stays once more the bracket is halved: behind a kink, as penalties of contact have it, slopes are larger by so
+  /// slope lies between them. The slope of an end that stays for the second time counts half (Illinois method). If it
+  /// stays once more the bracket is halved: behind a kink, as penalties of contact have it, slopes are larger by so
   /// many orders of magnitude that they say nothing of the place of the zero.
   double next_in_bracket(double s, const TrialState& state) {
     const auto moved = state.slope < 0 ? Moved::lower : Moved::upper;

@@ -208,7 +208,7 @@ private:
   Confirmation confirmation_;
   Vector r_, v_, v_before_, z_, z_next_, w_, w_before_;
   double norm_ = 0;                                    ///< norm of the residual that is judged
-  std::optional<Norms> last_norms_;                    ///< of b - A x of the present x
+  std::optional<Norms> last_norms_;                    ///< norms of b - A x of the present x
   double gamma_ = 1, gamma_before_ = 1;                ///< (v.z)^1/2 of the last two Lanczos vectors
   double c_ = 1, c_before_ = 1, s_ = 0, s_before_ = 0; ///< cosines and sines of the last two rotations
   double eta_ = 0;                                     ///< (r, M^-1 r)^1/2 with a sign

@@ -154,7 +154,7 @@ Multigrid::~Multigrid() = default;
 
 bool Multigrid::refresh() const {
   const auto finest = levels_.size() - 1;
-  // Where the finest level is the operator itself, the levels below tell whether it has changed.
+  // The levels below tell whether the operator has changed if it is the finest level itself.
   const bool is_operator = !levels_[finest].follow;
   bool has_changed = is_operator ? finest == 0 : levels_[finest].follow();
   for (auto l = finest; l-- > 0;)

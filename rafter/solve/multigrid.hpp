@@ -14,15 +14,15 @@
 
 namespace rafter::solvers {
 
-/// How often a cycle visits the next coarser level.
+/// Says how often a cycle visits the next coarser level.
 enum class Cycle {
   v, ///< once
   w  ///< twice, but for the coarsest, which is solved
 };
 std::string_view name(Cycle cycle); ///< "V" or "W", as in the problem file
 
-/// How the coarsest level is solved. Each is the same symmetric positive operator at each application, which plain
-/// conjugate gradients need, unless MultigridParameters::coarse_rtol asks for a tolerance.
+/// The coarsest level is solved in one of these ways. Each is the same symmetric positive operator at each application,
+/// which plain conjugate gradients need, unless MultigridParameters::coarse_rtol asks for a tolerance.
 enum class CoarseSolver {
   automatic, ///< amg above most_direct_unknowns where the operator is positive definite, else direct
   direct,    ///< factors of the matrix
@@ -38,7 +38,7 @@ enum class AmgMethod {
 };
 std::string_view name(AmgMethod method); ///< "smoothed-aggregation" or "boomeramg", as in the problem file
 
-/// How BoomerAMG interpolates the components of vector fields.
+/// BoomerAMG interpolates the components of vector fields in one of these ways.
 enum class AmgInterpolation {
   components, ///< each component by itself: constants are held, rotations are not
   rigid_modes ///< nodes are coarsened as wholes, and rotations are held, too
@@ -80,18 +80,18 @@ struct MultigridParameters {
   int coarse_iterations = 10; ///< most iterations to that tolerance
   /// solve() begins with Multigrid::start() for the first residual, and residuals stay relative to that one.
   bool has_full_start = false;
-  AmgMethod amg = AmgMethod::smoothed_aggregation; ///< what CoarseSolver::amg and the preconditioner amg are
-  BoomerAmgParameters boomeramg;                   ///< for AmgMethod::boomeramg
+  AmgMethod amg = AmgMethod::smoothed_aggregation; ///< method of CoarseSolver::amg and of the preconditioner amg
+  BoomerAmgParameters boomeramg;                   ///< parameters of AmgMethod::boomeramg
 };
 
 /// A level of Multigrid.
 struct MultigridLevel {
   std::shared_ptr<const op::LinearOperator> A; ///< symmetric, as a rule positive (semi-)definite
-  /// From this level to the next, on vectors of the precision that the next one's operator takes; null: it is the
-  /// finest.
+  /// Transfer from this level to the next, on vectors of the precision that the next one's operator takes; null: it is
+  /// the finest.
   std::shared_ptr<const op::Transfer> to_finer;
   std::shared_ptr<const NullSpace> null_space = {}; ///< null space of A; null: A is regular
-  std::string name = {};                            ///< for people, such as "degree 4 on 512 cells"
+  std::string name = {};                            ///< name for people, such as "degree 4 on 512 cells"
   int degree = 1;                                   ///< highest degree of the fields
   /// Largest eigenvalue of D^-1 A, with the diagonal D of A, where it is known; 0: the smoother estimates it.
   double largest_eigenvalue = 0;
@@ -106,11 +106,11 @@ struct MultigridLevel {
 
 /// The levels below an operator, of which Multigrid makes its own (SolverOptions::hierarchy).
 struct MultigridHierarchy {
-  std::vector<MultigridLevel> coarser; ///< from coarse to fine; the last transfer is to the vectors of the operator
+  std::vector<MultigridLevel> coarser; ///< coarsest first; the last transfer is to the vectors of the operator
   std::string finest_name = {};        ///< name of the operator's own level
   int finest_degree = 1;               ///< highest degree of its fields
-  /// What takes the place of the operator on its own level: its symmetric part, or the same form in single precision;
-  /// null: the operator itself.
+  /// Operator that takes the place of the given one on its own level: its symmetric part, or the same form in single
+  /// precision; null: the operator itself.
   std::shared_ptr<const op::LinearOperator> finest = {};
   /// Gives that one the values that the operator has; see MultigridLevel::follow.
   std::function<bool()> follow = {};

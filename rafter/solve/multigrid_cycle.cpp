@@ -90,8 +90,8 @@ public:
   bool is_single() const override { return is_narrow; }
 
 private:
-  /// What a level keeps besides its operator: the right-hand side and the solution, of the finest only where they have
-  /// another precision than those of the caller.
+  /// A level keeps vectors besides its operator: the right-hand side and the solution, of the finest only where they
+  /// have another precision than those of the caller.
   struct Work {
     VectorOps ops;
     std::unique_ptr<ChebyshevIteration<T>> smoother; ///< null: the level is the coarsest
@@ -174,7 +174,7 @@ private:
   const std::unique_ptr<const Preconditioner>& coarse_;
   Conversion coarse_conversion_, finest_conversion_;
   std::vector<Work> work_;                        ///< shape (level)
-  mutable Vector coarse_right_, coarse_solution_; ///< of floats: those of the coarse solver
+  mutable Vector coarse_right_, coarse_solution_; ///< cycles in floats: vectors of the coarse solver
 };
 
 } // namespace

@@ -14,8 +14,8 @@ namespace rafter::solvers {
 struct NearNullSpace {
   std::int32_t num_nodes = 0;
   std::vector<std::int32_t> node; ///< shape (unknown); -1: padding
-  /// What each unknown stands for, shape (unknown); -1: unknowns whose entries do not tell how strongly nodes are
-  /// connected, such as rotations on coarser levels.
+  /// Number of the component for which each unknown stands, shape (unknown); -1: unknowns whose entries do not tell how
+  /// strongly nodes are connected, such as rotations on coarser levels.
   std::vector<std::int32_t> component;
   std::vector<std::vector<double>> modes;   ///< shape (mode, unknown)
   std::vector<std::int32_t> mode_component; ///< component that a mode is the constant of, shape (mode); -1: none

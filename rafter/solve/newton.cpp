@@ -322,7 +322,7 @@ private:
     return (options_.line_search ? search(step, slope) : halve(step)) ? std::nullopt : std::optional(no_length());
   }
 
-  /// Sets trial_ to the state after a step that brings the increments of boundary values together with the loads. Where
+  /// Sets trial_ to the state after a step that brings the increments of boundary values together with the loads. If
   /// this leaves a residual larger than the forces of its linear system, the step brings the increments alone, which
   /// the tangent extends into the interior: the loads are then left to steps with a line search.
   std::optional<End> move_boundary(NewtonStep& step) {
@@ -454,7 +454,7 @@ private:
   bool has_finite_trial_ = false; ///< R is finite at a state that the present search has tried
   double factor_ = 0;             ///< load factor
   ResidualJudge judge_;
-  SlopeUnits slope_units_;             ///< of energies, too
+  SlopeUnits slope_units_;             ///< units of energies, too
   Residual residual_, trial_residual_; ///< residuals of u and of the trial state
   Vector step_, trial_, right_;
   Vector increment_; ///< increments of boundary values, 0 at free entries

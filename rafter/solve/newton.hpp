@@ -76,7 +76,7 @@ struct NewtonOptions {
   /// Number of equal parts in which boundary values and loads are reached. If there are several, a part that fails is
   /// halved, 6 times at most.
   int load_steps = 1;
-  int max_halvings = 10; ///< how often a step to a state where R is not finite is halved at most
+  int max_halvings = 10; ///< a step to a state where R is not finite is halved so often at most
   /// Solver of the linear systems. Forcing terms take the place of control.rtol, below which they do not fall; the
   /// control's monitor may stop a linear solve.
   SolverOptions solver;
@@ -92,7 +92,7 @@ struct NewtonResult {
   Status status = Status::not_converged;
   Failure failure = Failure::none;
   std::string message;          ///< why it did not converge, one sentence for people
-  std::string warning;          ///< what to know of the first load step that converged with reserve; empty: nothing
+  std::string warning;          ///< warning of the first load step that converged with reserve; empty: nothing
   int iterations = 0;           ///< number of Newton steps of all load steps
   int linear_iterations = 0;    ///< linear iterations of all Newton steps
   double relative_residual = 0; ///< residual of the vector that is returned

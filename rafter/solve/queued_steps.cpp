@@ -9,9 +9,9 @@ namespace {
 /// Numbers that an iteration leaves for the next one and for the host. Loops see those of two iterations, the one
 /// before and their own (queued_loops.hpp).
 struct Row {
-  double rz, beta;           ///< of the residual after the iteration, and of the next direction
+  double rz, beta;           ///< values of the residual after the iteration, and of the next direction
   double is_active;          ///< 1 while iterations change the vectors, then 0
-  double alpha, pq, rr;      ///< of the iteration
+  double alpha, pq, rr;      ///< values of the iteration
   double least_rr, least_rz; ///< copied from row to row
 };
 constexpr std::size_t row_length = sizeof(Row) / sizeof(double);

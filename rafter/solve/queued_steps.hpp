@@ -7,8 +7,8 @@
 
 namespace rafter::solvers {
 
-/// What an iteration of conjugate gradients found: the direction p = z + beta p with pq = p.Ap, the step of length
-/// alpha, and rr = r.r and rz = r.z of the residual after it. alpha is 0 where pq is not positive and finite.
+/// An iteration of conjugate gradients finds the direction p = z + beta p with pq = p.Ap, the step of length alpha, and
+/// rr = r.r and rz = r.z of the residual after it. alpha is 0 where pq is not positive and finite.
 struct CgIteration {
   double alpha = 0, beta = 0, pq = 0, rr = 0, rz = 0;
 };
@@ -23,7 +23,7 @@ public:
   static constexpr int most_iterations = 16;
 
   explicit QueuedSteps(const CgVectors& vectors);
-  /// Where iterations end, and what the first of them needs.
+  /// Says where iterations end, and holds what the first of them needs.
   struct Beginning {
     double rz = 0, beta = 0; ///< r.z of the present residual, and beta of the new direction
     double least_rr = -1, least_rz = -1;

@@ -380,8 +380,8 @@ Result solve(const LinearOperator& A, const Vector& b, Vector& x, const Precondi
   if (options.multigrid.has_full_start)
     before_start = start_from_preconditioner(A, b, x, M, share_of_reference, own.control);
   Result result = run_for_each_field(A, b, x, M, own);
-  // What the method has found is not computed again: a cycle of multigrid costs ten applications of A. A method that
-  // has not begun has left x as it was.
+  // The norms that the method has found are not computed again: a cycle of multigrid costs ten applications of A. A
+  // method that has not begun has left x as it was.
   const Norms first = before_start         ? *before_start
                       : result.first_norms ? *result.first_norms
                                            : measured(A, b, x, M, is_preconditioned);

@@ -41,8 +41,8 @@ public:
   const op::LinearOperator& tangent() const override { return *tangent_; }
   void apply_tangent_free(const Vector& du, Vector& y) const override { tangent_->apply_free(du, y); }
   /// Describes the first cell none of whose entries is finite, as in "no finite value of 'u' in hexahedron 7 at (0.5,
-  /// 0.5, 1), where u is 0". Where there is none, as for terms on facets, it is the cell that has the most entries
-  /// which are not finite.
+  /// 0.5, 1), where u is 0". If there is none, as for terms on facets, it is the cell that has the most entries which
+  /// are not finite.
   std::string describe_non_finite(const Vector& r, const Vector& u) const override;
 
   /// Binds the values of a data field other than the unknowns in all forms that hold it. Throws InputError where none

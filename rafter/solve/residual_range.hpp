@@ -20,7 +20,7 @@ private:
   int exponent_ = 0;
 };
 
-/// Solves A x = b from x on, as far as the control asks for. Where the range does not accept the norm of the first
+/// Solves A x = b from x on, as far as the control asks for. If the range does not accept the norm of the first
 /// residual, it returns at once and leaves x as it is.
 using RangedSolve =
     std::function<Result(const Vector& b, Vector& x, const IterationControl& control, ResidualRange& range)>;

@@ -27,7 +27,7 @@ enum class Failure {
   breakdown,                 ///< the Krylov space cannot grow (gmres), or the first step has no length (bicgstab)
   stopped                    ///< the monitor asked to stop
 };
-std::string_view name(Failure failure); ///< for example "indefinite operator"
+std::string_view name(Failure failure); ///< such as "indefinite operator"
 
 /// Is called once per iteration with the relative residual; false stops the solve, on all processes that solve
 /// together.
@@ -54,7 +54,7 @@ struct IterationControl {
   /// default_max_iterations, and a solve that shows no progress ends sooner.
   std::optional<int> max_iterations;
   Monitor monitor;
-  Norm norm = Norm::residual; ///< for cg and minres; gmres takes Norm::residual alone
+  Norm norm = Norm::residual; ///< cg and minres take any; gmres takes Norm::residual alone
   /// The norm that residuals are relative to, if it is less than that of the first residual, which holds lifted
   /// boundary values (see force_norm()); empty: they are relative to the first residual. Other norms than the 2-norm
   /// are scaled by the same factor.
@@ -99,7 +99,7 @@ struct Result {
   Status status = Status::not_converged;
   Failure failure = Failure::none;
   std::string message; ///< why it did not converge, one sentence for people
-  std::string warning; ///< what to know of a solve that converged; empty: nothing
+  std::string warning; ///< warning of a solve that converged; empty: none
   int iterations = 0;
   /// Residual of the solution that is returned, recomputed from b - A x where the solve converged.
   double relative_residual = 0;

@@ -18,7 +18,7 @@ struct AggregationParameters {
   /// other nodes do not smooth prolongations, so that aggregates of stretched cells stay in their columns.
   double threshold = 0.3;
   double damping = 4.0 / 3;            ///< factor of the Jacobi step that smooths P, over the largest eigenvalue
-  double largest_eigenvalue = 0;       ///< of D^-1 A, with the diagonal D of A; 0: it is estimated
+  double largest_eigenvalue = 0;       ///< largest eigenvalue of D^-1 A, with the diagonal D of A; 0: it is estimated
   std::int64_t enough_unknowns = 1000; ///< the first level with at most so many is the coarsest
   int most_levels = 25;
 };
@@ -29,9 +29,8 @@ double largest_scaled_eigenvalue(const op::LinearOperator& A, const NullSpace* n
 
 /// A prolongation and the level below it.
 struct AggregatedLevel {
-  op::SparseMatrix P; ///< shape (unknown, coarse unknown)
-  NearNullSpace
-      near_null_space; ///< what the coarse level holds: P maps its modes to those of the finer one, where P has rows
+  op::SparseMatrix P;            ///< shape (unknown, coarse unknown)
+  NearNullSpace near_null_space; ///< modes of the coarse level; P maps them to the finer ones, where P has rows
 };
 
 /// Makes the prolongation without smoothing: orthonormal combinations of the modes within each aggregate, as many as

@@ -31,20 +31,20 @@ struct SolverOptions {
   std::string method;         ///< empty: none is named, and it is usual_method
   std::string preconditioner; ///< empty: none is named, and it is usual_preconditioner; direct solves take factors
   IterationControl control;
-  int restart = 50;        ///< for gmres
-  Side side = Side::right; ///< for gmres
+  int restart = 50;        ///< restart of gmres
+  Side side = Side::right; ///< side of gmres
   ChebyshevParameters chebyshev;
   MultigridParameters multigrid;
   /// Levels below the operator, which the preconditioner multigrid needs.
   std::shared_ptr<const MultigridHierarchy> hierarchy;
-  /// What the preconditioner amg needs to know of the unknowns; empty: constants.
+  /// Makes what the preconditioner amg needs to know of the unknowns; empty: constants.
   std::function<NearNullSpace()> near_null_space;
   /// Fields of the operator, each with its own preconditioner, which the preconditioner block needs. Parameters of
   /// these are those of the options.
   std::vector<FieldBlock> blocks;
   /// Fields of the operator whose residuals are judged one by one, too (field_balance.hpp); null: all together alone.
   std::shared_ptr<const FieldBalance> fields;
-  /// For cg and chebyshev, updates and products of vectors are fused into the application of the operator; false: one
+  /// Updates and products of vectors are fused into the application of the operator by cg and chebyshev; false: one
   /// operation after the other. The iterates are the same up to rounding.
   bool is_fused = true;
   /// Null space of a symmetric operator, or of one whose transpose has the same; null: the operator is regular.
@@ -88,8 +88,8 @@ std::shared_ptr<const Preconditioner> make_preconditioner(const op::LinearOperat
 /// solve call it, once for all values that an operator takes.
 void warn_if_indefinite(const Preconditioner& M, const SolverOptions& options);
 
-/// Runs the method of the options. Where a Krylov method stands at the level of rounding errors, above its tolerance,
-/// an estimate of the error follows by two rough solves more: it is told, or says that the operator is singular.
+/// Runs the method of the options. If a Krylov method stands at the level of rounding errors, above its tolerance, an
+/// estimate of the error follows by two rough solves more: it is told, or says that the operator is singular.
 Result run_method(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
                   const SolverOptions& options);
 

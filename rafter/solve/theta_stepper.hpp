@@ -24,7 +24,7 @@ struct TimeStep {
   double theta = 1; ///< 1: implicit Euler method; 1/2: Crank and Nicolson's (trapezoidal rule)
 };
 
-/// The times of a run with steps of one length, the last of which may be shorter. Where it is not, the last time is the
+/// The times of a run with steps of one length, the last of which may be shorter. If it is not, the last time is the
 /// one that a longer run has there, which differs from the given end by rounding.
 class TimeGrid {
 public:
@@ -59,12 +59,12 @@ struct TimeStepResult {
 /// Solvers for the steps in time.
 struct TimeSolverOptions {
   SolverOptions solver; ///< solver of linear systems; rtol is relative to the loads of a step (with its reactions)
-  NewtonOptions newton; ///< for problems that are not linear; its `solver` is not used
+  NewtonOptions newton; ///< options for problems that are not linear; its `solver` is not used
 };
 
 /// The intermediate value of the last step (form::ThetaForms), with which the next one begins.
 struct IntermediateValues {
-  Vector values;  ///< of the fields without a derivative in time, in a vector of the system
+  Vector values;  ///< values of the fields without a derivative in time, in a vector of the system
   double lag = 0; ///< so long before the end of that step is the time of the intermediate value
 };
 
@@ -111,10 +111,10 @@ public:
   void bind(const TimeStep& step, const Vector& u);
   /// Makes the state `u` consistent at this time: it gets the boundary values and fulfils the equations without a
   /// derivative in time, while its differential fields change as little as possible in the norm of the terms with
-  /// derivatives. Algebraic fields are solved for; multipliers stay as they are. The next step is a first one. Where
-  /// the equations do not determine algebraic fields at one time (those of a stabilised pressure do not see constants),
-  /// the state gets the boundary values alone, the result warns, and the first step is one of the implicit Euler
-  /// method, which needs no other state; the order of the scheme stays.
+  /// derivatives. Algebraic fields are solved for; multipliers stay as they are. The next step is a first one. If the
+  /// equations do not determine algebraic fields at one time (those of a stabilised pressure do not see constants), the
+  /// state gets the boundary values alone, the result warns, and the first step is one of the implicit Euler method,
+  /// which needs no other state; the order of the scheme stays.
   TimeStepResult project(double time, Vector& u);
   /// Makes one step; `u` holds the state before and after it, and is where the solver starts from. After a step that
   /// failed, as the result says, `u` is no state of any time, while the intermediate value stays. Throws the errors of
@@ -145,8 +145,8 @@ private:
   std::vector<std::string> names_;
   std::shared_ptr<op::Operator> tangent_;
   TimeSolverOptions options_;
-  std::unique_ptr<op::LinearForm> load_;     ///< for linear problems
-  std::unique_ptr<ResidualProblem> problem_; ///< for other problems
+  std::unique_ptr<op::LinearForm> load_;     ///< load of linear problems
+  std::unique_ptr<ResidualProblem> problem_; ///< equations of other problems
   std::optional<IntermediateValues> intermediate_;
   bool begins_implicitly_ = false; ///< the first step is one of the implicit Euler method
   ConstrainedNullSpace null_space_;

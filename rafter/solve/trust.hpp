@@ -29,7 +29,7 @@ double relative_size(const op::LinearOperator& A, const Vector& d, const Vector&
 struct SolvedSystem {
   const op::LinearOperator& A;
   const Vector &b, &x;
-  std::span<const std::int64_t> field_offsets; ///< as in IterationControl
+  std::span<const std::int64_t> field_offsets; ///< see IterationControl
   /// Computes d = A^-1 w, roughly. Returns false where it cannot. It may change w.
   std::function<bool(Vector& w, Vector& d)> inverse;
   const op::SparseMatrix* matrix = nullptr; ///< matrix of A; null: it is not known

@@ -61,7 +61,7 @@ private:
   mesh::CellBatches batches_;
   mutable base::SharedValues shared_;
   mutable std::mutex mutex_;                                               ///< guards the members that follow
-  mutable std::map<std::vector<std::int32_t>, mesh::FacetBatches> facets_; ///< by tags, which ascend
+  mutable std::map<std::vector<std::int32_t>, mesh::FacetBatches> facets_; ///< facets by tags, which ascend
   mutable std::map<std::pair<std::string, int>, std::shared_ptr<device::Device>> devices_;
 };
 

@@ -9,15 +9,15 @@
 namespace rafter::space {
 
 /// Cache lines of the local vector that hold entries which a batch shares with batches that ran long before, and none
-/// that it or a recent batch has touched. Where vectors are longer than a cache, these lines come from memory, from
-/// places that no processor foresees.
+/// that it or a recent batch has touched. If vectors are longer than a cache, these lines come from memory, from places
+/// that no processor foresees.
 struct DistantLines {
   base::AlignedVector<std::int32_t> begins;  ///< number of the first line of each batch, shape (batch + 1)
   base::AlignedVector<std::int32_t> entries; ///< an entry of each line, ascending within a batch
 };
 
-/// What caches hold of two vectors. Lines that are asked for in vain cost little, so that no machine needs figures of
-/// its own.
+/// The parts of two vectors that caches hold. Lines that are asked for in vain cost little, so that no machine needs
+/// figures of its own.
 struct DistantLineOptions {
   /// Entries that a batch and those before it touch first before an entry is distant: two vectors of them take half of
   /// a second cache.

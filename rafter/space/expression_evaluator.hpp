@@ -40,7 +40,8 @@ private:
     std::span<const double> vector;
     bool has_values = false, has_gradients = false;
   };
-  /// What the atoms of an expression are made of in one cell: fields at all points, points, and the cell's tag.
+  /// The data in one cell of which the atoms of an expression are made: fields at all points, points, and the cell's
+  /// tag.
   struct Cell {
     std::vector<std::vector<double>> values, gradients; ///< shape (field), each as FieldEvaluator returns it
     std::vector<double> points;
@@ -53,8 +54,8 @@ private:
   FieldEvaluator geometry_;
   const mesh::Mesh& mesh_;
   std::int32_t group_;
-  std::vector<Field> fields_;             ///< in the order of LoweredExpression::fields
-  std::vector<mesh::ValuesByTag> by_tag_; ///< in the order of LoweredExpression::cell_coefficients
+  std::vector<Field> fields_;             ///< fields in the order of LoweredExpression::fields
+  std::vector<mesh::ValuesByTag> by_tag_; ///< values in the order of LoweredExpression::cell_coefficients
   bool has_points_ = false;
 };
 

@@ -44,7 +44,7 @@ Places make_places(const mesh::Mesh& mesh, const mesh::CellBatches& batches) {
     throw base::InputError(fmt::format("batches of {} cells; one process numbers at most {}", first, none));
   if (num_cells != mesh.num_cells())
     throw base::InternalError(fmt::format("{} cells are in batches; the mesh has {}", num_cells, mesh.num_cells()));
-  for (std::size_t g = 0; g < places.size(); ++g) // as many as there are, so that none is in two
+  for (std::size_t g = 0; g < places.size(); ++g) // batches hold as many cells as there are, so that none is in two
     if (std::ranges::find(places[g], none) != places[g].end())
       throw base::InternalError(fmt::format("a cell of group {} lies in no batch", g));
   return places;

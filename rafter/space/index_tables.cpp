@@ -144,7 +144,7 @@ void IndexTables::add_to(device::BufferRegistry& registry, int index, const Read
   add(role::pattern_numbers, pattern_numbers);
   add(role::patterns, patterns);
   if (reads(role::dof_entries)) {
-    if (dofs_ != nullptr && !has_permutations(dofs_->layout)) // where runs have one dof, the starts are the entries
+    if (dofs_ != nullptr && !has_permutations(dofs_->layout)) // the starts are the entries of runs with one dof
       add(role::dof_entries, run_starts);
     else
       add(role::dof_entries, dof_entries());

@@ -64,7 +64,7 @@ struct IndexTables {
   SharedTable run_starts, run_permutations;
   Integers permutations;
   SharedTable interior_starts;
-  SharedTable list_interior_starts, interior_strides; ///< of lists of cells
+  SharedTable list_interior_starts, interior_strides; ///< tables of lists of cells
   /// Entries that a batch is the first to touch, without its interior run: kernels add to them later. Shape (batch, 2).
   SharedTable first_touch;
   std::span<const std::int32_t> touched; ///< the values of first_touch
@@ -73,7 +73,7 @@ struct IndexTables {
 
   /// Entry of the first component of every dof that cells share, shape (batch, dof as in ElementLayout::run_dofs,
   /// lane); padded lanes repeat the last active one. Made on first use, since only some plans read this table, which is
-  /// longer than that of the runs. Where each run has one dof they are equal, and kernels get that one. Not of lists of
+  /// longer than that of the runs. They are equal if each run has one dof, and kernels get that one. Not of lists of
   /// cells.
   const Integers& dof_entries() const;
 
@@ -101,7 +101,7 @@ private:
   std::shared_ptr<const ListDofs> list_;
   int components_ = 1;
   std::shared_ptr<device::Device> device_;
-  base::AlignedVector<std::int32_t> own_first_touch_; ///< where there are interiors
+  base::AlignedVector<std::int32_t> own_first_touch_; ///< values of first_touch where there are interiors
   mutable std::once_flag has_entries_, has_unpatterned_, has_distant_;
   mutable Integers dof_entries_;
   mutable UnpatternedBatches unpatterned_;

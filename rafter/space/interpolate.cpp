@@ -97,7 +97,7 @@ private:
   const SpatialFunction& function_;
   std::span<double> vector_;
   std::vector<std::int64_t> cells_; ///< global_cell() where each entry was evaluated, -1: not yet
-  std::string what_;                ///< for messages
+  std::string what_;                ///< name for messages
   std::vector<double> values_, points_;
   std::vector<std::int32_t> entries_;
   std::vector<int> dofs_;

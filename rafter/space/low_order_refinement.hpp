@@ -18,14 +18,14 @@ class FunctionSpace;
 /// the same unknowns (Orszag, J. Comput. Phys. 37 (1980) 70-92, doi:10.1016/0021-9991(80)90005-4; Pazner, Kolev,
 /// Dohrmann, SIAM J. Sci. Comput. 45 (2023) A675-A702, doi:10.1137/22M1486534).
 struct LowOrderRefinement {
-  /// What becomes of the cells of a group: cells of the same shape.
+  /// The children of the cells of a group, which have the same shape.
   struct Group {
-    std::shared_ptr<const element::Element> element; ///< whose nodes are the vertices of the children
+    std::shared_ptr<const element::Element> element; ///< element whose nodes are the vertices of the children
     std::vector<mesh::ChildPlace> places;            ///< shape (child)
     std::vector<int> corners;                        ///< dof of `element` at each vertex, shape (child, vertex)
   };
-  std::shared_ptr<const mesh::Mesh> mesh; ///< with the tags of the space's mesh on cells and facets
-  std::vector<Group> groups;              ///< as the groups of the space's mesh
+  std::shared_ptr<const mesh::Mesh> mesh; ///< refined mesh, with the tags of the space's mesh on cells and facets
+  std::vector<Group> groups;              ///< groups in the order of those of the space's mesh
 
   /// Writes the entries of a space on `mesh` in all children of a cell of the space's mesh, shape (component, child,
   /// dof of the child).

@@ -217,7 +217,7 @@ public:
 
 private:
   static constexpr std::int32_t unseen = -1, counted = -2; ///< starts of entities without entries
-  static constexpr std::int32_t uniform = -1;              ///< in place of the number of a pattern, until it is found
+  static constexpr std::int32_t uniform = -1;              ///< stands for the number of a pattern until it is found
 
   /// Gives the chunks of a stage their entries at the same time, the same ones as one after the other: what each is the
   /// first to touch is counted before.
@@ -372,7 +372,7 @@ private:
   const EntryParts& parts_;
   std::int32_t num_entries_ = 0; ///< number of entries of part 0
   EntityStarts starts_;
-  std::vector<std::int32_t> pattern_; ///< of the batch that is numbered
+  std::vector<std::int32_t> pattern_; ///< pattern of the batch that is numbered
   std::vector<BlockDofs> blocks_;
   std::vector<std::vector<RunSource>> sources_;          ///< shape (block, run)
   std::vector<Patterns> patterns_;                       ///< shape (block)

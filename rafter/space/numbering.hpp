@@ -11,7 +11,7 @@ namespace rafter::space {
 
 /// Result of the numbering.
 struct Numbering {
-  std::vector<BlockDofs> blocks; ///< in the order of CellBatches::blocks
+  std::vector<BlockDofs> blocks; ///< blocks in the order of CellBatches::blocks
   comm::IndexMap index_map;
   /// First owned entry that other processes have, too; the number of owned entries where there is none.
   std::int64_t interface_begin = 0;

@@ -64,7 +64,7 @@ std::unique_ptr<PatchLayout> make_patch_layout(const ElementLayout& layout, int 
     PatchLayout::PatchRun piece;
     std::vector<int> nodes;
   };
-  std::map<int, Nodes> pieces; // by their first nodes
+  std::map<int, Nodes> pieces; // pieces by their first nodes
   for (int child = 0; child < lattice.num_children(); ++child) {
     auto place = result->places.begin();
     for (int run = 0; run < layout.num_runs; ++run) {
@@ -76,7 +76,7 @@ std::unique_ptr<PatchLayout> make_patch_layout(const ElementLayout& layout, int 
       pieces.try_emplace(nodes.front(), Nodes{{child, run}, nodes});
     }
   }
-  std::map<std::pair<int, int>, std::vector<const Nodes*>> runs; // by entity of the patch
+  std::map<std::pair<int, int>, std::vector<const Nodes*>> runs; // runs by entity of the patch
   for (const auto& [node, piece] : pieces) runs[lattice.entity(node)].push_back(&piece);
   for (const auto& [entity, of_run] : runs) {
     const std::size_t before = result->arrangements.size();

@@ -102,7 +102,7 @@ private:
   /// Offsets of arrangements in other orientations, by first dof of the run and nodes.
   std::map<std::pair<std::size_t, std::vector<std::int32_t>>, std::int32_t> arrangements_;
   Patterns patterns_;
-  std::vector<std::int32_t> straight_pattern_; ///< of batches that number() says to be straight
+  std::vector<std::int32_t> straight_pattern_; ///< pattern of batches that number() says to be straight
   std::vector<std::int32_t> entries_;          ///< entries of the dofs of the run of which the pattern is looked for
 };
 

@@ -53,8 +53,8 @@ bool may_have_point_lanes(const PlanningProblem& problem, const Plan& plan) {
          fills;
 }
 
-/// Where there are lanes, items are taken when they are asked for, since only interpreters have both. "plain" computes
-/// one cell after the other: the way out of the other mappings, never ahead of them.
+/// Targets with lanes take items when they are asked for, since only interpreters have both. "plain" computes one cell
+/// after the other: the way out of the other mappings, never ahead of them.
 Values mappings(const PlanningProblem& problem, const Plan& plan) {
   if (!problem.target.has_lanes) return schedule::mapping_names(problem.target);
   if (problem.cells_per_batch == 1) return {"plain"};
@@ -74,9 +74,10 @@ bool is_split(const PlanningProblem& problem, int vector_width) {
 }
 constexpr const char* splitting_compiler = "clang";
 
-/// As many as a register holds. Twice as many where the batch has them and a compiler that splits them well is there,
-/// since instructions of two registers do not wait for each other; half as many, which halve the working set, where the
-/// arrays of all points, a dozen and more, leave the second cache. Patches are gathered by plans of their lanes alone.
+/// There are as many lanes as a register holds; twice as many where the batch has them and a compiler that splits them
+/// well is there, since instructions of two registers do not wait for each other; half as many, which halve the working
+/// set, where the arrays of all points, a dozen and more, leave the second cache. Patches are gathered by plans of
+/// their lanes alone.
 Values vector_widths(const PlanningProblem& problem, const Plan& plan) {
   const int usual = usual_width(problem.cells_per_batch, problem.register_width);
   if (!problem.target.has_lanes) return {problem.target.lanes_of_item > 1 ? std::to_string(usual) : "1"};
@@ -105,8 +106,8 @@ Values even_odd(const PlanningProblem& problem, const Plan& plan) {
   return result;
 }
 
-/// Where registers hold fewer cells than a batch, entries of dense tables may serve several of them: those of long
-/// tables do, which are loaded from the second cache.
+/// Entries of dense tables may serve several registers if these hold fewer cells than a batch: those of long tables do,
+/// which are loaded from the second cache.
 Values subbatches(const PlanningProblem& problem, const Plan& plan) {
   constexpr int most = 4, long_table_dofs = 50;
   if (!schedule::may_have_lanes(plan)) return {"1"};
@@ -139,13 +140,13 @@ Values indices(const PlanningProblem& problem, const Plan& plan) {
   if (!problem.has_longer_runs || problem.whole_runs_share < most) return {"dofs"};
   return {"runs", "dofs"};
 }
-/// On tensor cells most numbers move as runs, and both ways to load the others take the same time.
+/// Most numbers of tensor cells move as runs, and both ways to load the others take the same time.
 Values gathers(const PlanningProblem& problem, const Plan& plan) {
   if (!schedule::may_have_lanes(plan)) return {"vector"};
   return problem.is_tensor ? Values{problem.gathers.front()} : problem.gathers;
 }
 
-/// Whether additions of a device are worth a second pass, the cost model does not know.
+/// The cost model does not know whether additions of a device are worth a second pass.
 Values scatters(const PlanningProblem& problem, const Plan& plan) {
   return {plan.mapping == "cell_per_item" ? problem.scatter : "atomic"};
 }

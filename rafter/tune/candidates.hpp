@@ -14,8 +14,8 @@ namespace rafter::tune {
 /// A parameter of plans with the values that make sense for a kernel, given what the axes before it chose. A new
 /// parameter of plans is one line in the table of axes.
 struct Axis {
-  std::string_view key; ///< in the plan's text
-  double shared = 1;    ///< of what the cost model errs by: the part that plans share although they differ here
+  std::string_view key; ///< name in the plan's text
+  double shared = 1;    ///< part of the cost model's error that plans share although they differ here
   /// The usual value first; at least one.
   std::vector<std::string> (*values)(const PlanningProblem& problem, const schedule::Plan& plan);
 };
@@ -28,8 +28,8 @@ int usual_width(int cells_per_batch, int register_width,
 /// All plans that make sense, the usual one first.
 std::vector<schedule::Plan> candidates(const PlanningProblem& problem);
 
-/// How much of the cost model's error two plans share, 0 to 1: the product of `shared` over the axes that concern both
-/// and in which they differ.
+/// Returns the share of the cost model's error that two plans have in common, 0 to 1: the product of `shared` over the
+/// axes that concern both and in which they differ.
 double similarity(const schedule::Plan& a, const schedule::Plan& b);
 
 } // namespace rafter::tune

@@ -17,8 +17,8 @@ namespace {
 ///   scripts/record_sweeps.py build/rafter bench/data/sweeps/MACHINE
 ///   scripts/fit_cost_model.py bench/data/sweeps/*/*.json
 /// on the machines whose records the sweeps hold, an Intel Xeon with AVX-512 and two AMD EPYC, with AVX2 and with
-/// AVX-512. They are common to all: what differs is in the records. That of "functions", which occur in no sweep, is a
-/// guess.
+/// AVX-512. They are common to all: what differs is in the records. The weight of "functions", which occur in no sweep,
+/// is a guess.
 struct Weight {
   std::string_view feature;
   double value;
@@ -51,8 +51,9 @@ double spilling(double work_bytes, const machine::Machine& machine) {
   return weight_of("spilling") * sum;
 }
 
-/// How much longer the slower way to gather takes than the faster one, which the weight is of. Kernels compute while
-/// they wait for what they gather, so that less is seen of the difference than alone: its square root fits the sweeps.
+/// Returns how much longer the slower way to gather takes than the faster one, to which the weight refers. Kernels
+/// compute while they wait for what they gather, so that less is seen of the difference than alone: its square root
+/// fits the sweeps.
 double slowdown(const machine::Rate& way, const machine::Rate& other) {
   return way.one_core > 0 ? std::sqrt(std::max(1.0, other.one_core / way.one_core)) : 1;
 }
@@ -169,7 +170,7 @@ machine::Machine steady(const machine::Machine& record) {
         level.bytes = bytes;
       }
   if (record.vector_gather.one_core > 0 && record.scalar_gather.one_core > 0) {
-    // Which way is faster shows on a busy machine, too; by how much varies.
+    // A busy machine shows, too, which way is faster; by how much varies.
     const machine::Rate slower{1, 1}, faster{1.5, 1.5};
     const bool is_by_lane = record.gathers_faster_by_lane();
     result.vector_gather = is_by_lane ? slower : faster;

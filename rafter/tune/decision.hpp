@@ -20,7 +20,7 @@ struct Candidate {
   std::optional<double> measured_seconds; ///< remembered or just measured
 };
 
-/// Where a plan comes from; `usual`: it is that of kernels for which none is chosen, which run a few times.
+/// Says where a plan comes from; `usual`: it is that of kernels for which none is chosen, which run a few times.
 enum class Origin : std::uint8_t { given, predicted, measured, usual };
 std::string_view name(Origin origin);
 
@@ -29,8 +29,8 @@ struct Decision {
   schedule::Plan plan;
   Origin origin = Origin::given;
   double seconds = 0;                ///< time of a run: measured, else predicted; 0: it is not known
-  std::string key;                   ///< of the kernel in the store; "": none was needed
-  std::vector<Candidate> candidates; ///< what was weighed, best first: measured ones by time, then predicted ones
+  std::string key;                   ///< key of the kernel in the store; "": none was needed
+  std::vector<Candidate> candidates; ///< plans weighed, best first: measured ones by time, then predicted ones
 };
 
 } // namespace rafter::tune

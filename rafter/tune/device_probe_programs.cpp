@@ -24,7 +24,7 @@ std::string unrolled(const char* variable, int count, const std::string& stateme
   return fmt::format("(for {} unrolled {} (block {}))", variable, count, statements);
 }
 
-/// How many numbers a run of this name reads, and how many it writes.
+/// Returns how many numbers a run of this name reads and writes.
 double num_moved(const std::string& what) { return what == "read" ? 1 : what == "copy" ? 2 : 3; }
 
 } // namespace

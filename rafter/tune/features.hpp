@@ -8,12 +8,12 @@ namespace rafter::tune {
 struct PlannedProgram;
 struct PlanningProblem;
 
-/// What one batch executes and moves, counted from its loop program (see schedule::LoopCounts and
+/// Features are what one batch executes and moves, counted from its loop program (see schedule::LoopCounts and
 /// schedule::Instructions).
 struct Features {
   double flops = 0;
   double operations = 0;
-  double arithmetic = 0; ///< from here to `iterations`, as in schedule::Instructions
+  double arithmetic = 0; ///< counts down to `iterations` are as in schedule::Instructions
   double divisions = 0;
   double functions = 0;
   double loads = 0;

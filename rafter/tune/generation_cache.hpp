@@ -41,7 +41,7 @@ struct GeneratedOutput {
   bool operator==(const GeneratedOutput&) const = default;
 };
 
-/// What planning decided, and what lowering and emission wrote, for one specification of a kernel.
+/// A generation holds what planning decided, and what lowering and emission wrote, for one specification of a kernel.
 struct Generation {
   double seconds = 0;                          ///< time of a run that the planner predicted; 0: it is not known
   bool is_too_large = false;                   ///< the kernel is too large to be worth it, and nothing was generated
@@ -69,8 +69,8 @@ std::int64_t num_matrix_entries(const Generation& generation);
 /// (device::read_entry) or cannot be written is generated anew, never an exception.
 class GenerationCache {
 public:
-  /// In the cache folder of this user (device::CacheDirectory). Folders of other generators that no process
-  /// has used for some weeks go.
+  /// Uses the cache folder of this user (device::CacheDirectory). Folders of other generators that no process has used
+  /// for some weeks go.
   GenerationCache();
   explicit GenerationCache(std::filesystem::path folder, std::string_view id = generator_id());
 

@@ -235,7 +235,7 @@ double KernelLowering::dofs_per_batch(int space) const {
          kernel_.cell.access.cells_per_batch;
 }
 
-/// Of batches of patches, if the kernel gathers those.
+/// Returns the starts of a batch of patches, if the kernel gathers those, else of cells.
 double KernelLowering::starts_per_batch(const schedule::LoopProgram& loops, int space) const {
   const auto& layout = *kernel_.cell.access.spaces[static_cast<std::size_t>(space)];
   if (takes_table(loops, space::role::patch_starts, space))

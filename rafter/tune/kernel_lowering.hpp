@@ -109,7 +109,7 @@ private:
   CellKernel kernel_;
   std::shared_ptr<kernel::DenseTables> tables_ = kernel::make_dense_tables(); ///< shared by all programs of the kernel
   std::map<std::pair<kernel::Contraction, kernel::FactorStorage>, kernel::TensorProgram> programs_;
-  std::map<std::string, Loops> loops_; ///< by the text of the plan without compiler and flags
+  std::map<std::string, Loops> loops_; ///< key: text of the plan without compiler and flags
 };
 
 } // namespace rafter::tune

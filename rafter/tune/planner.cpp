@@ -66,9 +66,8 @@ std::vector<schedule::Plan> distinct_programs(const std::vector<schedule::Plan>&
   return result;
 }
 
-/// What is remembered of a kernel, plans spelt as this version does: older ones lack newer keys, and what this version
-/// cannot read is left out, as are times
-/// that no clock shows.
+/// Returns what is remembered of a kernel, plans spelt as this version does: older ones lack newer keys, and what this
+/// version cannot read is left out, as are times that no clock shows.
 std::vector<Measurement> remembered(const Store& store, const std::string& key) {
   std::vector<Measurement> result;
   for (auto& m : store.find(key)) try {

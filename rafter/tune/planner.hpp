@@ -22,8 +22,8 @@ struct PlanningProblem;
 
 struct PlannerOptions {
   machine::Machine machine = typical_machine(); ///< used as steady() makes it
-  std::shared_ptr<Store> store;                 ///< of what was measured; null: nothing is remembered
-  std::shared_ptr<GenerationCache> generations; ///< of decisions and texts; null: every kernel is generated anew
+  std::shared_ptr<Store> store;                 ///< store of measurements; null: nothing is remembered
+  std::shared_ptr<GenerationCache> generations; ///< cache of decisions and texts; null: every kernel is generated anew
   bool weighs_all = false;                      ///< every candidate is lowered and predicted, whatever is remembered
 };
 
@@ -31,7 +31,7 @@ struct PlannerOptions {
 class Planner {
 public:
   explicit Planner(PlannerOptions options = {});
-  /// What was measured: its origin is then `measured`, else `predicted`, and the plan says nothing.
+  /// Returns what was measured: its origin is then `measured`, else `predicted`, and the plan says nothing.
   Decision known(const PlanningProblem& problem) const;
   /// `lowering`: of the kernel that `problem` describes.
   Decision decide(const PlanningProblem& problem, PlanLowering& lowering) const;

@@ -37,7 +37,7 @@ public:
   virtual PlannedProgram lower(const schedule::Plan& plan) = 0;
 };
 
-/// What the planner knows about a kernel before its plans are lowered.
+/// A planning problem is what the planner knows about a kernel before its plans are lowered.
 struct PlanningProblem {
   std::string text; ///< canonical text: kernels with equal text and equal plan are the same program
   bool is_tensor = false;
@@ -50,13 +50,13 @@ struct PlanningProblem {
   std::vector<std::string> compilers{"default"}; ///< compilers that may be tried, the default first
   std::vector<std::string> flag_sets{"default"}; ///< sets of compiler flags that may be tried, the default first
   std::vector<std::string> gathers{"vector"};    ///< ways to load numbers that lie apart, the usual one first
-  std::string scatter = "atomic";                ///< how items add to what cells share
+  std::string scatter = "atomic";                ///< way in which items add to what cells share
   double whole_runs_share = 1;  ///< share of the batches whose cells see their shared entities in the same orientations
   bool has_longer_runs = false; ///< some shared entities have several dofs
   int cells_per_batch = 8;      ///< cells per batch
   int register_width = 8;       ///< numbers in a register
   int patches_per_batch = 0;    ///< patches per batch, gathered by plans with as many lanes; 0: none
-  schedule::Target target;      ///< what the kernel is lowered for
+  schedule::Target target;      ///< target that the kernel is lowered for
   double num_batches = 0;
   int num_threads = 1;
   bool shares_data = false;     ///< most batches read the same data per cell as other batches

@@ -45,7 +45,7 @@ public:
   int code;
 };
 
-/// What a row has in its last column.
+/// Returns the hash that a row has in its last column.
 std::string row_hash(const std::string& key, const Measurement& m) {
   return base::content_hash(fmt::format("{}:{}{}:{}{:x} {:x}", key.size(), key, m.plan.size(), m.plan,
                                         std::bit_cast<std::uint64_t>(m.seconds),

@@ -13,7 +13,7 @@
 namespace rafter::tune {
 namespace {
 
-/// What a slice of rows of mean length executes and moves.
+/// Counts what a slice of rows of mean length executes and moves.
 Features slice_features(double length, int block, const schedule::Plan& plan) {
   const double entries = block * block, vector_width = plan.vector_width;
   Features f;

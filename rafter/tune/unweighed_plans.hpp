@@ -26,7 +26,7 @@ schedule::Plan plan_transfer(int cells_per_batch, int register_width, const sche
 struct ProductProblem {
   double num_rows = 0, num_entries = 0;
   int block = 1;           ///< entries stand in dense blocks of so many rows and columns
-  int cells_per_batch = 8; ///< of the kernels that the product takes the place of
+  int cells_per_batch = 8; ///< cells per batch of the kernels whose place the product takes
   int num_threads = 1;
 };
 

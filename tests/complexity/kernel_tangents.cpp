@@ -44,7 +44,7 @@ struct Tangent {
   const char *name, *derived, *by_hand;
   double most; ///< accepted number of operations, relative to that by hand
 };
-/// By hand, the tangent is the derivative of the first Piola-Kirchhoff stress in direction dw, written with the inverse
+/// The tangent by hand is the derivative of the first Piola-Kirchhoff stress in direction dw, written with the inverse
 /// of F. The energy is differentiated through the cofactors of F, which takes a few operations more in one place than
 /// it saves in another.
 constexpr Tangent tangents[] = {

@@ -42,8 +42,8 @@ TEST(WrittenSteps, StoreWhatIsKnownAtPointsAndNothingElse) {
   }
 }
 
-/// What a batch asks for are the lines of its vector and of six factors per cell; the share of each place in the text
-/// is rounded up to whole lines.
+/// A batch asks for the lines of its vector and of six factors per cell; the share of each place in the text is rounded
+/// up to whole lines.
 TEST(WrittenSteps, AskForEachLineOfTheNextBatchAboutOnce) {
   for (const auto& wanted : cases()) {
     const int lines = std::max(wanted.components, 1) * dofs(wanted.degree) + 6;

@@ -69,8 +69,8 @@ double executed_flops(const op::KernelInfo& info) {
   return schedule::count(schedule::read(info.loop_program)).flops / 8; // a batch has 8 lanes
 }
 
-/// To map a line of N = p + 1 numbers to N others costs N (2N - 1). The slope is 4 and, because of the -1, up to 0.1
-/// more at these degrees.
+/// The map of a line of N = p + 1 numbers to N others costs N (2N - 1). The slope is 4 and, because of the -1, up to
+/// 0.1 more at these degrees.
 constexpr double slack = 0.1;
 
 TEST(Operations, SumFactorisedHexahedraNeedOrderPPerDof) {

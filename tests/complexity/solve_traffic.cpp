@@ -113,7 +113,7 @@ class Traffic : public ::testing::TestWithParam<int> {};
 
 TEST_P(Traffic, OfAFusedIterationIsThatOfEveryVectorOnce) {
   const int degree = GetParam();
-  // At low degrees, chunks have their full length from this size on.
+  // Chunks of low degrees have their full length from this size on.
   const int n = degree <= 2 ? 32 : 2 * (30 / degree / 2 + 2);
   const Problem problem(curved_box("hexahedron", 1, n), degree);
   const op::Operator A(problem.form("inner(grad(u), grad(v))*dx"),

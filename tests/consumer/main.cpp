@@ -19,7 +19,7 @@ int main() {
   const auto x = result.solution.host_read(), f = b.host_read();
   std::printf("L(u) = %.9f\n", std::inner_product(x.begin(), x.end(), f.begin(), 0.0));
 
-  // Without walls a constant source has no solution. It is removed, and the solution is the constant that the mean
+  // A constant source without walls has no solution. It is removed, and the solution is the constant that the mean
   // gives.
   const Operator N(inner(grad(u), grad(v)) * dx);
   const auto ones = assemble(1.0 * v * dx, N);

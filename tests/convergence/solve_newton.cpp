@@ -78,7 +78,7 @@ struct LawCase {
   Law law;
   std::string shape;
   int cells, degree;
-  double order_tolerance = 0.2; ///< of Newton's order, which is 2
+  double order_tolerance = 0.2; ///< tolerance of Newton's order, which is 2
 };
 
 void PrintTo(const LawCase& c, std::ostream* out) { *out << c.law.name << " on " << c.shape; }

@@ -252,8 +252,8 @@ TEST(ThetaScheme, DecayThroughAFieldWithoutDerivativeIsThatOfOneField) {
   };
   EXPECT_NEAR(error(one, 40, 0.5), 4.0e-4, 0.1e-4);
   EXPECT_NEAR(error(two, 40, 1), 4.83e-2, 0.01e-2);
-  // With equal steps h the intermediate values make c fulfil 3/2 c_2 - 2 c_1 + 1/2 c_0 = -pi^2 h c_2, whose error is
-  // four times that of the trapezoidal rule, and decays with it.
+  // The intermediate values of equal steps h make c fulfil 3/2 c_2 - 2 c_1 + 1/2 c_0 = -pi^2 h c_2, whose error is four
+  // times that of the trapezoidal rule, and decays with it.
   EXPECT_LT(error(two, 40, 0.5), 4.1 * error(one, 40, 0.5));
   EXPECT_NEAR(std::log2(error(two, 40, 0.5) / error(two, 80, 0.5)), 2, 0.05);
 }

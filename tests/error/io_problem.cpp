@@ -332,7 +332,7 @@ TEST(ProblemErrors, DeepNestingIsRefusedBeforeItIsRead) {
     const auto message = message_of(text);
     EXPECT_TRUE(contains(message, refusal) && contains(message, place)) << text.substr(0, 40) << "\n" << message;
   }
-  // What only looks deep is read.
+  // A text that only looks deep is read.
   for (const auto& text : {"title = '" + repeated("[", 500) + "'", "# " + repeated("a.", 500),
                            "title = \"\"\"\n" + repeated("a.\n[[", 500) + "\"\"\"",
                            "a = [" + repeated("[1.5, 2.5], ", 500) + "]", repeated("[a]\nb.c.d = 1.0\n", 1)})

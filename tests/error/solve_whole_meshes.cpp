@@ -32,8 +32,8 @@ struct Part {
 
 using Use = std::function<void(Part&)>;
 struct Case {
-  std::string name; ///< of the test
-  std::string what; ///< that the message names
+  std::string name; ///< name of the test
+  std::string what; ///< thing that the message names
   Use use;
 };
 

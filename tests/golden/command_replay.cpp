@@ -34,7 +34,7 @@ struct Way {
   const char* plan = "";
   const char* language = "c";
   device::Capabilities capabilities = {};
-  bool is_usual = false; ///< what has usual plans is generated, too, beside the action of the operator
+  bool is_usual = false; ///< kernels with usual plans are generated, too, beside the action of the operator
 };
 
 const std::vector<Way>& ways() {

@@ -21,7 +21,7 @@ app::Solution by_file(const std::string& text) {
   return app::solve_problem(io::parse_problem(text, "problem.toml"), {.threads = 1, .plan = plan});
 }
 
-/// What a program gives the operator so that it gets the kernels of the command.
+/// Returns what a program gives the operator so that it gets the kernels of the command.
 OperatorOptions as_command(std::vector<FieldCondition> conditions) {
   return {.threads = 1, .plan = plan, .dirichlet = std::move(conditions)};
 }

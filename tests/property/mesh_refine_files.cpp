@@ -59,8 +59,8 @@ TEST_P(EveryFile, refinement_of_an_affine_cell_is_affine) {
   for (const auto& group : coarse.groups) kinds.emplace_back(group.tags.size());
   for (const auto& block : mesh::make_cell_batches(coarse).blocks)
     for (const auto cell : block.cells) kinds[block.group][cell] = block.map;
-  // When a cell is halved, its second differences relative to its size stay or become smaller; rounding needs some
-  // room.
+  // The second differences of a cell, relative to its size, stay or become smaller when it is halved; rounding needs
+  // some room.
   for (const auto& block : mesh::make_cell_batches(fine, {.affine_tolerance = 1e-11}).blocks) {
     const auto& group = fine.groups[block.group];
     for (const auto cell : block.cells) {

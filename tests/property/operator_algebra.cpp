@@ -133,7 +133,7 @@ TEST_P(Integrals, CoefficientsByTagAreSumsOverTheirTags) {
   const Vector x = random_vector(by_tag, 5);
   const auto expected = values_of(applied(parts, x));
   EXPECT_LE(distance(applied(by_tag, x).host_read(), expected), 1e-12 * largest(expected));
-  // On the boundary, the coefficient is that of the cell to which the facet belongs.
+  // The coefficient on the boundary is that of the cell to which the facet belongs.
   const Vector one = problem.interpolated(x, [](auto, auto) { return 1.0; });
   const op::Functional left(problem.functional("k*u*ds(1)"), problem.system(), few_points_);
   const op::Functional right(problem.functional("k*u*ds(2)"), problem.system(), few_points_);

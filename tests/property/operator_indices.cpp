@@ -69,7 +69,7 @@ TEST_P(Indices, OfDofsServeDiagonalsAndFloats) {
 INSTANTIATE_TEST_SUITE_P(shapes, Indices, ::testing::ValuesIn(box_shapes()),
                          [](const auto& shape) { return shape.param; });
 
-/// How often a text occurs in the source of the first kernel.
+/// Returns how often a text occurs in the source of the first kernel.
 std::size_t count_in_source(const op::Operator& A, const std::string& text) {
   const auto& source = A.kernels().info().front().source;
   std::size_t result = 0;

@@ -171,7 +171,7 @@ TEST_P(LowOrder, ConditionsFixTheSameUnknowns) {
 
 TEST_P(LowOrder, TagsCoverTheSameVolumeAndBoundary) {
   auto mesh = scrambled(two_material_box(shape()), 3);
-  // What has tag 2 is in a second group, too, 9 of cells and 8 of facets.
+  // Cells and facets with tag 2 are in a second group, too, 9 of cells and 8 of facets.
   for (auto& group : mesh.groups)
     for (std::size_t cell = 0; cell < group.tags.size(); ++cell)
       if (group.tags[cell] == 2)

@@ -171,7 +171,7 @@ TEST_F(Remembered, SpecificationsDifferInAllThatTheyAskFor) {
   expect_new("", "u*v*ds(2)");
 }
 
-/// What a kernel is generated for, beside its form.
+/// A kernel is generated for these circumstances, beside its form.
 struct Circumstances {
   std::string shape = "quadrilateral";
   int degree = 2, components = 0, geometry_degree = 1;

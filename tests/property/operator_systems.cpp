@@ -282,7 +282,7 @@ TEST_P(Systems, FacetsAndEqualCellsReadDataFields) {
   const Problem problem(box(GetParam(), 3), {{.degree = 2}, {.degree = 1, .name = "w"}});
   const auto w = form::field(problem.space(1), "w"), x = form::spatial_coordinate(problem.dim());
   const auto [u, v] = form::arguments(problem.space(0));
-  // Beside this constant, which nobody sets, a changed field must still make stored data out of date.
+  // A changed field must still make stored data out of date beside this constant, which nobody sets.
   const auto shift = form::constant("shift", 0.25);
   const auto form = [&, u = u, v = v](const form::Expr& a) {
     return (shift + a * a) * form::inner(form::grad(u), form::grad(v)) * form::dx.with_degree(6) +

@@ -40,7 +40,7 @@ struct ThreadsCase {
 
 constexpr int num_threads = 3, num_repetitions = 1000;
 
-/// What each thread finds with vectors of its own is what one finds alone.
+/// Each thread must find with vectors of its own what one finds alone.
 template <class Apply> void expect_same_on_threads(const op::Operator& A, const Apply& apply) {
   std::vector<std::vector<double>> expected;
   for (int number = 0; number < num_threads; ++number)

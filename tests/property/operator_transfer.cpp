@@ -21,7 +21,7 @@ op::TransferOptions on(std::shared_ptr<device::Device> device, const std::string
   return {.device = std::move(device), .plan = schedule::parse_plan("flags=quick " + plan), .planner = planner()};
 }
 
-/// What a transfer makes of random vectors.
+/// A transfer makes these of random vectors.
 struct Moved {
   std::vector<double> prolongated, added, restricted;
 };

@@ -92,7 +92,7 @@ mesh::Mesh tagged_row() {
   return row;
 }
 
-/// What `use` throws is the same on all processes, although it is wrong on one alone.
+/// The error that `use` throws is the same on all processes, although it is wrong on one alone.
 template <class Error, class Use> void expect_thrown_together(const std::string& message, const Use& use) {
   std::atomic<int> num_thrown = 0;
   in_a_row(tagged_row(), 3, [&](const mesh::Mesh& part, const Process& process) {

@@ -47,7 +47,7 @@ TEST_P(FusedCg, HasTheIteratesOfThePlainOne) {
     EXPECT_EQ(fused.result.status, solvers::Status::converged) << fused.result.message;
     EXPECT_LE(std::abs(fused.result.iterations - plain.result.iterations), plain.result.iterations / 100);
     EXPECT_LE(distance(fused.x, plain.x), 1e-11 * largest(plain.x));
-    // Until rounding is amplified, residuals agree to the last digits.
+    // Residuals agree to the last digits until rounding is amplified.
     for (std::size_t i = 0; i < std::min<std::size_t>(plain.result.history.size(), 10); ++i)
       EXPECT_NEAR(fused.result.history[i], plain.result.history[i], 1e-11 * plain.result.history[i]) << i;
   }

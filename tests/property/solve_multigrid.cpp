@@ -10,7 +10,7 @@
 namespace rafter::test {
 namespace {
 
-/// What a problem is made of.
+/// A problem is made of these.
 struct Draw {
   std::string shape, steps;
   int degree = 1, components = 0, geometry_degree = 1;

@@ -211,7 +211,7 @@ TEST(NewtonOfForms, ParametersReachResidualTangentEnergyAndBoundary) {
                            .parameters = {{"k", 2}, {"g", 4}},
                            .discretisation = rafter::test::planned({.threads = 1})};
   options.newton.solver.control.rtol = 1e-13;
-  // Where the boundary has the root of 4, u has it everywhere.
+  // A boundary with the root of 4 gives u this value everywhere.
   options.discretisation.dirichlet = {V.fixed({1, 2, 3, 4}, pow(g, 1.0 / 3))};
   const auto result = solve_nonlinear(derivative(energy, u), {u}, options);
   ASSERT_TRUE(result.is_converged()) << result.info.message;

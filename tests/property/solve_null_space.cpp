@@ -161,7 +161,7 @@ TEST_P(FreeBody, SolutionIsOrthogonalToTheRigidModes) {
 }
 
 TEST_P(FreeBody, SlidingSupportsLeaveSomeOfThem) {
-  // With x = 0 on one side, the body rotates about the first axis (3D) and moves along that side.
+  // The body rotates about the first axis (3D) and moves along the side on which x = 0.
   const auto one = make_operator({slides(1, 0)});
   const auto space = rigid_modes(one);
   EXPECT_EQ(space.null_space()->basis().size(), dim() == 2 ? 1u : 3u);

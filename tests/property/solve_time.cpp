@@ -265,7 +265,7 @@ TEST(TimeSteps, MultipliersAreExtrapolatedFromTheirIntermediateValues) {
 }
 
 TEST(TimeSteps, DerivativesInTheEquationOfAFieldWithoutOneKeepTheOrder) {
-  // As in Biot's equations without storage: 2 u = z, and u' + k z = cos t + 2 k sin t is tested with q. u = sin t.
+  // The equations are as Biot's without storage: 2 u = z, and u' + k z = cos t + 2 k sin t is tested with q. u = sin t.
   const auto error = [](double step) {
     UniformPair pair(0.5);
     pair.options.end = 1;

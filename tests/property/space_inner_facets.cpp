@@ -91,7 +91,7 @@ TEST_P(InnerFacets, AreThoseOfTheMeshBetweenTheNodes) {
   expect_held(*make_space(*space::low_order_refinement(*space)->mesh, 1), facets_, GetParam());
 }
 
-/// On curved cells nodes are compared with those of the same facet on the straight mesh, cell by cell.
+/// Nodes on curved cells are compared with those of the same facet on the straight mesh, cell by cell.
 TEST_P(InnerFacets, HoldTheSameUnknownsOnCurvedCells) {
   const auto shape = GetParam();
   const auto curved = curved_box(shape, 3), straight = box(shape, 0, 3);

@@ -57,7 +57,7 @@ inline TestCell random_cell(element::Shape shape, mesh::MapKind map, int geometr
   return cell;
 }
 
-/// At a reference point, the geometry has these values.
+/// The geometry has these values at a reference point.
 struct PointGeometry {
   std::array<double, 3> x{}, normal{};
   std::array<std::array<double, 3>, 3> inverse{}; ///< K[b][a] = dX_b / dx_a

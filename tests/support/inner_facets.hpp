@@ -33,8 +33,8 @@ inline mesh::Mesh fresh_copy(const mesh::Mesh& of) {
 
 /// A facet with the cells that have it, found by comparing vertices.
 struct KnownFacet {
-  std::array<std::int32_t, 4> vertices{-1, -1, -1, -1}; ///< in the order of the first cell
-  std::vector<mesh::Point> corners;                     ///< in cyclic order
+  std::array<std::int32_t, 4> vertices{-1, -1, -1, -1}; ///< vertices in the order of the first cell
+  std::vector<mesh::Point> corners;                     ///< corners in cyclic order
   std::vector<mesh::FacetRef> sides;
 };
 inline std::vector<KnownFacet> all_facets(const mesh::Mesh& mesh) {
@@ -93,7 +93,7 @@ inline double triangle_area(const mesh::Point& a, const mesh::Point& b, const me
   };
   return 0.5 * std::hypot(component(0, 1), component(1, 2), component(2, 0));
 }
-/// Whether a point lies on a plane facet: the triangles between it and the edges have the area of the facet.
+/// Says whether a point lies on a plane facet: the triangles between it and the edges have the area of the facet.
 inline bool lies_on(const KnownFacet& facet, const mesh::Point& x) {
   const auto& corners = facet.corners;
   if (corners.size() == 1) return between(corners[0], x) < 1e-9;

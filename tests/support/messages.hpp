@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-/// What messages say.
+/// Checks what messages say.
 namespace rafter::test {
 
 inline bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }

@@ -30,9 +30,9 @@ struct LevelledOptions {
   op::Coarsening coarsening{};
   std::shared_ptr<device::Device> device{}; ///< null: the host, with one thread
   schedule::Precision precision =
-      schedule::Precision::double_precision; ///< of levels, whose transfers are compiled then
-  std::string plan{};                        ///< of the operator; empty: it is chosen
-  int cells_per_batch = 0;                   ///< on the finest mesh; 0: as the precision of the levels asks for
+      schedule::Precision::double_precision; ///< precision of levels, whose transfers are compiled then
+  std::string plan{};                        ///< plan of the operator; empty: it is chosen
+  int cells_per_batch = 0; ///< cells per batch on the finest mesh; 0: as the precision of the levels asks for
 };
 
 std::shared_ptr<const op::Transfer> reference_transfer(const op::TransferSpecification& of);
@@ -59,7 +59,7 @@ private:
   std::shared_ptr<const mesh::Generations> meshes_;
   op::System system_;
   std::shared_ptr<const op::Operator> A_;
-  std::unique_ptr<const op::Auxiliary> own_level_; ///< before the levels, whose data follow it
+  std::unique_ptr<const op::Auxiliary> own_level_; ///< comes before the levels, whose data follow it
   std::vector<op::Level> levels_;
 };
 

@@ -63,7 +63,7 @@ private:
   std::vector<std::pair<std::string, form::Expr>> constants_;
 };
 
-/// With kappa = 0 this is the Laplacian.
+/// The form is that of the Laplacian if kappa = 0.
 inline const char* helmholtz_form() { return "(inner(grad(u), grad(v)) + kappa*u*v)*dx"; }
 /// kappa is the first Lame constant; the second is 1.
 inline std::string elasticity_form(int dim) {

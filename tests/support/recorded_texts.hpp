@@ -26,14 +26,14 @@ struct RecordedText {
 /// Records the texts that are generated while it exists, in all threads. Several may exist.
 class Recording {
 public:
-  /// With `keeps_texts` the texts themselves are kept, too.
+  /// The texts themselves are kept, too, if `keeps_texts` is true.
   explicit Recording(bool keeps_texts = false);
   ~Recording();
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
   const std::set<RecordedText>& hashes() const { return hashes_; }
-  const std::map<std::string, std::string>& texts() const { return texts_; } ///< by their raw hashes
+  const std::map<std::string, std::string>& texts() const { return texts_; } ///< key: raw hash of the text
 
 private:
   friend class Recordings;

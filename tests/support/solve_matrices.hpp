@@ -120,7 +120,7 @@ inline DenseMatrix laplacian(std::size_t n) {
   return {n, [](std::size_t i, std::size_t j) { return i == j ? 2.0 : (i + 1 == j || j + 1 == i ? -1.0 : 0.0); }};
 }
 
-/// With Neumann conditions at both ends the matrix is singular, and its null space are the constants.
+/// The matrix is singular, because of Neumann conditions at both ends, and its null space are the constants.
 inline DenseMatrix neumann_laplacian(std::size_t n) {
   return {n, [n](std::size_t i, std::size_t j) {
             if (i == j) return i == 0 || i + 1 == n ? 1.0 : 2.0;

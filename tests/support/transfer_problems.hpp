@@ -18,7 +18,7 @@ struct TransferFields {
   std::vector<int> components{0}; ///< shape (field), as space::SpaceOptions::components
 };
 
-/// What connects the meshes of both sides.
+/// The way says what connects the meshes of both sides.
 struct TransferWay {
   bool is_refined = false; ///< false: both sides are on one mesh
   mesh::Axes axes{};       ///< along which it is refined

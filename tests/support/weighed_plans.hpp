@@ -32,7 +32,7 @@ inline std::set<std::string> recipe_names_of(const op::GeneratedKernel& kernel) 
   return result;
 }
 
-/// On hexahedra, the three components of this form offer storages of factors between recomputing and storing all.
+/// The three components of this form on hexahedra offer storages of factors between recomputing and storing all.
 constexpr const char* rich_form = "(inner(grad(u), grad(v)) + dot(dot(grad(u), [x[0], 1, x[2]]), v) + inner(u, v))*dx";
 
 } // namespace rafter::test

@@ -40,8 +40,8 @@ TEST_F(StressVector, TwoLoopsComputeWhatOneDoes) {
   }
 }
 
-/// With D = p+1 nodes and Q = p+2 points along each axis, dense tables take 18 D^3 Q^3 operations to integrate, and
-/// none for the values that are stored at the points.
+/// Dense tables take 18 D^3 Q^3 operations to integrate with D = p+1 nodes and Q = p+2 points along each axis, and none
+/// for the values that are stored at the points.
 TEST_F(StressVector, SecondLoopContractsGradientsAlone) {
   const StressVectorOperator two(space_, device_, {.is_symmetric = false, .stress_plan = factorised, .plan = dense});
   const auto kernels = two.info();

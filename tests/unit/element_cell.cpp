@@ -86,7 +86,7 @@ TEST_P(CellTest, NormalsAreUnitOutwardAndOrthogonalToTheirFacet) {
 }
 
 TEST_P(CellTest, VolumeIsThatOfTheFacetCones) {
-  // By the divergence theorem for the field x, d * volume = sum over facets of (x.n) * area.
+  // The divergence theorem for the field x says that d * volume = sum over facets of (x.n) * area.
   const Shape shape = GetParam();
   const int dim = dimension(shape);
   double sum = 0;

@@ -25,7 +25,7 @@ Told read(const std::string& text, const std::vector<std::string>& overrides = {
   return {std::move(problem), warnings.texts};
 }
 
-/// What is told of the smallest problem with more keys.
+/// Returns what is told of the smallest problem with more keys.
 std::string told(const std::vector<std::string>& overrides) {
   return base::join(read(small_problem, overrides).texts, "\n");
 }

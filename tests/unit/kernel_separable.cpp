@@ -124,7 +124,7 @@ TEST(kernel_separable, takes_no_more_products_than_the_form_needs) {
   EXPECT_EQ(num_contractions({test::laplace()}), 7);
   EXPECT_EQ(num_contractions({test::laplace(), Shape::quadrilateral}), 4);
   EXPECT_EQ(num_contractions({test::laplace(), Shape::hexahedron, MapKind::affine}), 17);
-  // Where the nodes are points, there is one derivative per axis.
+  // There is one derivative per axis if the nodes are points.
   EXPECT_EQ(num_contractions({test::laplace(), Shape::hexahedron, MapKind::cartesian, 3, 4, 0, gll}), 3);
   EXPECT_EQ(num_contractions({test::mass(), Shape::hexahedron, MapKind::cartesian, 3, 4, 0, gll}), 0);
 }

@@ -99,7 +99,7 @@ TEST(cell_batches, of_a_structured_mesh_are_clusters_of_2_by_2_by_2) {
 }
 
 TEST(cell_batches, hold_the_children_of_one_parent) {
-  // On an irregular coarse mesh, the Hilbert curve alone would not keep the children of a cell together.
+  // The Hilbert curve alone would not keep the children of a cell together on an irregular coarse mesh.
   for (const auto* shape : {"hexahedron", "tetrahedron", "prism"}) {
     auto coarse = mesh::make_box({.cells = {3, 5, 2}, .shape = shape});
     mesh_laws::bend(coarse);
@@ -145,7 +145,7 @@ TEST(cell_batches, of_simplices_are_alike) {
       for (std::int32_t batch = 0; batch < block.num_batches; ++batch)
         alike +=
             are_alike(box.groups[0], std::span(block.cells).subspan(static_cast<std::size_t>(batch) * 8, 8)) ? 1 : 0;
-      // At the end, each order of vertices leaves at most one incomplete batch if all orders occur all the time.
+      // Each order of vertices leaves at most one incomplete batch at the end if all orders occur all the time.
       EXPECT_GE(alike, is_scrambled ? 0.9 * block.num_batches : block.num_batches - 6) << shape << is_scrambled;
     }
 }

@@ -119,7 +119,7 @@ TEST(ReadGmsh, TakesThePhysicalGroupOfPartitionedEntities) {
 }
 
 TEST(ReadGmsh, CountsAnElementOfSeveralGroupsOnce) {
-  // In version 2, Gmsh writes an element once for each of its groups, three here: -1 stands for all of them.
+  // Gmsh writes an element of version 2 once for each of its groups, three here: -1 stands for all of them.
   const auto mesh =
       mesh::read_gmsh("m", file_2(square, "5\n1 1 2 6 1 1 2\n2 1 2 7 1 1 2\n3 3 2 4 1 1 2 3 4\n4 3 2 5 1 1 2 3 4\n"
                                           "5 3 2 8 1 1 2 3 4\n"));

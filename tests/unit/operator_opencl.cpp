@@ -161,7 +161,7 @@ protected:
   void SetUp() override {
     if (!has_opencl()) GTEST_SKIP() << "this machine has no OpenCL device (apt-get install pocl-opencl-icd)";
   }
-  /// What a function copies when it is called for the second time.
+  /// Returns what a function copies when it is called for the second time.
   template <class Function> static device::Copies copies_of(const Function& function) {
     function();
     const auto before = opencl()->copies();

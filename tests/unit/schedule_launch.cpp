@@ -113,8 +113,8 @@ struct Planted {
   const char* name;
   const char* launch;
   const char* before; ///< statements before the place of the fault
-  const char* right;  ///< what stands there
-  const char* wrong;  ///< what stands there instead
+  const char* right;  ///< text that stands there
+  const char* wrong;  ///< text that stands there instead
   const char* behind;
   std::vector<const char*> message; ///< parts of the message, in their order
 };

@@ -220,7 +220,7 @@ TEST_F(BoomerAmg, ThreadsMaySetUpAndApplyAtOnce) {
   for (const double found : distances) EXPECT_EQ(found, 0);
 }
 
-/// Under sanitizers the allocator counts nothing, and the leak sanitizer looks for what is left.
+/// The allocator counts nothing under sanitizers, and the leak sanitizer looks for what is left.
 TEST_F(BoomerAmg, MemoryIsReleased) {
   const auto of = clamped_beam(1);
   const Vector r = random_residual(*of.A, 1);

@@ -78,7 +78,7 @@ TEST(FlexibleCg, ConvergesInFewerIterationsThanCgWithAPreconditionerThatChanges)
 }
 
 TEST(FlexibleCg, MakesEachDirectionOrthogonalToTheLastOne) {
-  // With a step as long as one application each, products with A see p_k and p_k+1 one after the other.
+  // Products with A see p_k and p_k+1 one after the other, since each step takes one application.
   const auto A = laplacian(40);
   class Recorder final : public op::LinearOperator {
   public:
@@ -134,7 +134,7 @@ TEST(FlexibleGmres, ConvergesWhereThePreconditionerChanges) {
   const solvers::GmresParameters parameters{.control = {.rtol = 1e-10, .max_iterations = 200}, .restart = 60};
   const auto result = solvers::gmres(A, A.vector(b), x, Varying(true), parameters);
   EXPECT_EQ(result.status, Status::converged) << result.message;
-  // In one cycle the residual that it updates is that of x, to rounding, which no restart has to repair.
+  // The residual that one cycle updates is that of x, to rounding, which no restart has to repair.
   EXPECT_LE(result.iterations, 50);
   EXPECT_LE(distance(values(x), direct_solution(A, b)), 1e-7);
   auto inexact = A.vector();

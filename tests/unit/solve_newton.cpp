@@ -152,7 +152,7 @@ public:
 
   int num_linearised = 0;
   std::vector<std::int64_t> offsets{0};
-  int num_applies = 0; ///< of all tangents but the present one
+  int num_applies = 0; ///< applications of all tangents but the present one
 
 private:
   Function f_, slope_;
@@ -260,7 +260,7 @@ TEST(Newton, BringsBoundaryValuesAloneWhereLoadsOvershoot) {
 }
 
 TEST(Newton, HalvesALoadStepThatFails) {
-  // With so few Newton steps, the load 1.3 can be reached only in parts.
+  // The load 1.3 can be reached only in parts with so few Newton steps.
   PointwiseProblem problem([](double u) { return std::atan(u); }, [](double u) { return 1 / (1 + u * u); }, {1.3, 0.0},
                            0.0);
   device::Vector u(problem.device(), 2);

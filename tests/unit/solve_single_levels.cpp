@@ -27,7 +27,7 @@ LevelledOptions in_single(LevelledOptions options) {
 
 double dot_product(const op::Operator& A, const Vector& x, const Vector& y) { return solvers::VectorOps(A).dot(x, y); }
 
-/// What a level loses to rounding, as operators do, adds up over the levels.
+/// The rounding errors of levels, which are those of operators, add up over the levels.
 double rounding_of(const LevelledProblem& problem) {
   return op::max_precision_error * static_cast<double>(problem.levels().size() + 1);
 }

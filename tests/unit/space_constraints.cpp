@@ -58,7 +58,7 @@ TEST(Constraints, HoldExactlyTheNodesOnTheTaggedSide) {
 }
 
 TEST(Constraints, HoldOnAllMembersOfAGroup) {
-  // Of the two facets of xmin the first is also in group 9; those of xmax have no group.
+  // The first of the two facets of xmin is also in group 9; those of xmax have no group.
   auto mesh = mesh::make_box({.cells = {2, 2}, .shape = "quadrilateral"});
   auto facet = std::ranges::find(mesh.tagged_facets, 1, &mesh::TaggedFacet::tag);
   facet->tag = mesh.physical_groups.tag_of(1, std::vector<std::int32_t>{1, 9});

@@ -63,7 +63,7 @@ TEST_P(DistantLines, AreThoseThatNoRecentBatchHasTouched) {
       EXPECT_TRUE(found.insert(entry / entries_per_line).second) << "batch " << b << " asks twice for " << entry;
     }
     num_lines += found.size();
-    // What the batch before asked for is left out.
+    // Lines that the batch before asked for are left out.
     for (const auto line : expected)
       EXPECT_TRUE(found.contains(line) || (follows && expected_before.contains(line))) << "batch " << b << ": " << line;
     EXPECT_TRUE(std::ranges::includes(touched, found)) << "batch " << b;

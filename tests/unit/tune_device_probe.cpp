@@ -18,7 +18,7 @@ namespace {
 
 constexpr tune::ProbePrograms programs{.items = 2};
 
-/// What a program writes in two batches whose arrays begin with numbers.
+/// Returns what a program writes in two batches whose arrays begin with numbers.
 std::vector<double> result_of(const schedule::LoopProgram& program) {
   constexpr std::size_t size = 2 * 2 * tune::ProbePrograms::numbers_per_item;
   std::vector<double> y(size, 0.5), x(size), z(size, 4);

@@ -34,7 +34,7 @@ public:
   Measure measure() {
     return [this](std::span<const schedule::Plan> plans, int rounds) {
       std::vector<double> result;
-      // Between calls, the speed of a machine changes more than within.
+      // The speed of a machine changes more between calls than within.
       const double drift = std::exp(10 * noise_(random_));
       for (const auto& plan : plans) {
         const auto text = schedule::to_string(plan);

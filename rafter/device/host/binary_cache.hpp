@@ -22,7 +22,8 @@ struct Binary {
   std::shared_ptr<const Program> program = nullptr;
 };
 
-/// How the programs of a device come to be. Both functions may be called on several threads at the same time.
+/// The ways in which the programs of a device are made. Both functions may be called on several threads at the same
+/// time.
 struct BinaryFormat {
   std::string extension; ///< ending of the names of cache files, with its point; no other device has the same
   /// Loads the program from a cache file, whose bytes are also given; null where the device refuses them.

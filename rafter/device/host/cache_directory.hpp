@@ -6,9 +6,8 @@
 namespace rafter::device {
 
 /// The folder for compiled kernels and measurements, which nobody but the user can write, since code is loaded from it.
-/// Where such a folder is not to be had (no home, wrong owner or permissions, full or read-only disk), a private
-/// temporary folder of this process takes its place, with one warning (base::warn_once); it is removed when the process
-/// ends.
+/// If such a folder is not to be had (no home, wrong owner or permissions, full or read-only disk), a private temporary
+/// folder of this process takes its place, with one warning (base::warn_once); it is removed when the process ends.
 class CacheDirectory {
 public:
   /// Uses $XDG_CACHE_HOME/rafter, or else ~/.cache/rafter; makes it with mode 0700 when missing.

@@ -28,7 +28,7 @@ std::string entry_trailer(const EntryKey& key, std::string_view content) {
 }
 
 void set_entry_aside(const fs::path& file) {
-  std::error_code error; // what cannot be renamed is replaced, or refused by whoever writes the new entry
+  std::error_code error; // an entry that cannot be renamed is replaced, or refused by whoever writes the new one
   const auto aside = file.string() + damaged_ending;
   fs::rename(file, aside, error);
   if (!error) fs::last_write_time(aside, fs::file_time_type::clock::now(), error); // since when it stands aside

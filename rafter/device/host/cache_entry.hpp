@@ -8,11 +8,11 @@
 /// Files of a cache folder, which are checked together with what they are looked up by.
 namespace rafter::device {
 
-/// What the names of files that were set aside end in.
+/// The ending of the names of files that were set aside.
 inline constexpr const char* damaged_ending = ".damaged";
 
-/// What an entry is looked up by. Both parts stand under the check of the entry, so that a file that was renamed,
-/// copied or exchanged with another one of any kind is none for its name.
+/// The key by which an entry is looked up. Both parts stand under the check of the entry, so that a file that was
+/// renamed, copied or exchanged with another one of any kind is none for its name.
 struct EntryKey {
   std::string_view kind; ///< the cache that the entry belongs to; no two caches have the same
   std::string_view hash; ///< hash of everything that decides about the content

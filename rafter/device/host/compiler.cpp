@@ -150,7 +150,7 @@ std::vector<std::string> compiler_flags(const CompileOptions& options, const std
 }
 
 std::vector<std::string> own_flags(const Compiler& compiler) {
-  // Which bits of integers are known says nothing about kernels; GCC spends a tenth to a third of its time on it.
+  // Propagating known bits of integers does not improve kernels; GCC spends a tenth to a third of its time on it.
   if (compiler.version.starts_with("gcc")) return {"-fno-tree-bit-ccp"};
   return {};
 }

@@ -22,7 +22,8 @@ bool is_program(const fs::path& file) {
   return bytes == magic;
 }
 
-/// What the version of the program at this path, as it is now, is remembered by; "" for what is no compiler.
+/// Returns the key under which the version of the program at this path, as it is now, is remembered; "" for a file that
+/// is no compiler.
 std::string key_of(const fs::path& path) {
   std::error_code error;
   const fs::path program = fs::canonical(path, error);

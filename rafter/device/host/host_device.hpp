@@ -12,7 +12,7 @@ namespace rafter::device {
 /// threads.
 class HostDevice final : public Device {
 public:
-  /// With num_threads 0, uses all cores that the process may use. Throws InputError for negative and unreasonably large
+  /// Uses all cores that the process may use if num_threads is 0. Throws InputError for negative and unreasonably large
   /// numbers.
   explicit HostDevice(int num_threads = 0, CacheDirectory directory = CacheDirectory());
 

@@ -8,7 +8,7 @@
 
 namespace rafter::device {
 
-/// How a process ended, and what it printed.
+/// The end of a process, and the text that it printed.
 struct ProcessResult {
   int exit_code = 0;  ///< exit code of a process that ended by itself
   int signal = 0;     ///< signal that killed the process, or 0

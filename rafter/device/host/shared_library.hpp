@@ -30,7 +30,7 @@ public:
   /// Throws EnvironmentError with the loader's message when the library cannot be loaded.
   explicit HostProgram(const std::filesystem::path& library);
   std::shared_ptr<const Kernel> kernel(const std::string& name) const override;
-  /// What the library says that it was compiled for, in a constant text of this name; "" where it has none.
+  /// Returns what the library says that it was compiled for, in a constant text of this name; "" where it has none.
   std::string key() const;
   static constexpr const char* key_symbol = "rafter_key";
 

@@ -39,7 +39,7 @@ public:
   bool caches_code; ///< InstalledDevice::caches_code
   cl_context context = nullptr;
   cl_command_queue queue = nullptr;
-  CopyCounter copies; ///< of all buffers
+  CopyCounter copies; ///< copies of all buffers
 };
 
 class OpenClDevice::Memory final : public Buffer {
@@ -156,7 +156,7 @@ public:
   bool build() const {
     return queue_->library->build_program(program_, 1, &queue_->device, build_options, nullptr, nullptr) == CL_SUCCESS;
   }
-  /// What the compiler of the driver said.
+  /// Returns the messages of the driver's compiler.
   std::string log() const {
     std::size_t size = 0;
     const auto ask = [&](std::size_t room, void* text, std::size_t* needed) {
@@ -167,8 +167,8 @@ public:
     if (ask(size, result.data(), nullptr) != CL_SUCCESS) return "";
     return result.substr(0, result.find('\0'));
   }
-  /// What a cache file holds: the code that the driver made, or its source where the driver keeps the code in a cache
-  /// of its own; "" where it hands out no code.
+  /// Returns the content of a cache file: the code that the driver made, or its source where the driver keeps the code
+  /// in a cache of its own; "" where it hands out no code.
   std::string entry(const std::string& source) const {
     if (queue_->caches_code) return source;
     const auto& library = *queue_->library;

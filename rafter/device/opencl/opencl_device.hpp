@@ -16,7 +16,7 @@ struct OpenClLibrary;
 /// An OpenCL device of this machine, and whether kernels run on it.
 struct OpenClDescription {
   Capabilities capabilities;
-  std::string objection; ///< what it lacks to run kernels; "": nothing
+  std::string objection; ///< says what the device lacks to run kernels; "": nothing
 };
 
 /// The OpenCL devices of this machine, in the order of their numbers. Throws EnvironmentError where there is no loader.
@@ -31,9 +31,9 @@ struct OpenClOptions {
 
 /// An OpenCL device with doubles and atomic operations on 64 bits. Programs are OpenCL C 1.2, as emit writes it: the
 /// entry point NAME is the kernel `entry_NAME`, which takes for each buffer its memory and the number of bytes to skip
-/// (long), then the range of batches (two longs). Tasks run one after the other. What the driver compiled is kept in
-/// the user's cache folder, under a key of source, device and driver. Failures of the driver are EnvironmentErrors. The
-/// device ends, with what was put into its queue, when it and all that it made are gone; that must be before the
+/// (long), then the range of batches (two longs). Tasks run one after the other. Code that the driver compiled is kept
+/// in the user's cache folder, under a key of source, device and driver. Failures of the driver are EnvironmentErrors.
+/// The device ends, with what was put into its queue, when it and all that it made are gone; that must be before the
 /// process destroys static objects, since the driver's threads use some of its compiler's.
 class OpenClDevice final : public Device {
 public:
@@ -50,7 +50,7 @@ public:
   /// Throws EnvironmentError where the device does not have so much memory, or not in one piece.
   std::shared_ptr<Buffer> allocate(std::size_t bytes) override;
   std::shared_ptr<Buffer> wrap(void* host, std::size_t bytes) override;
-  /// On failure throws EnvironmentError with the log of the compiler, and the place where the source is kept.
+  /// Throws EnvironmentError on failure, with the log of the compiler, and the place where the source is kept.
   std::shared_ptr<const Program> compile(const std::string& source, const CompileOptions& options = {}) override;
   std::shared_ptr<const Program> find(const std::string& source, const CompileOptions& options) override;
   std::shared_ptr<Event> run(std::span<const Task> tasks) override;

@@ -52,7 +52,7 @@ struct InstalledDevice {
   cl_device_id id = nullptr;
   cl_device_type type = 0;
   Capabilities capabilities;
-  std::string objection;    ///< what it lacks to run kernels; "": nothing
+  std::string objection;    ///< says what the device lacks to run kernels; "": nothing
   bool caches_code = false; ///< the driver has a cache of code, and would generate it once more to hand it out
 };
 /// All of them, in the order in which drivers name them.

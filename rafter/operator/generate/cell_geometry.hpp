@@ -4,7 +4,8 @@
 
 namespace rafter::op {
 
-/// What kernels read of the geometry of cells, batch by batch. What it is made of must outlive it.
+/// Cell geometry is what kernels read of the geometry of cells, batch by batch. The mesh and the cells of which it is
+/// made must outlive it.
 class CellGeometry {
 public:
   enum class Kind : std::uint8_t {
@@ -12,7 +13,7 @@ public:
     nodes ///< geometry nodes, shape (node, axis, lane)
   };
   CellGeometry(const mesh::Mesh& mesh, const BatchedCells& cells, Kind kind);
-  /// Of the kind that kernels on these cells read.
+  /// Takes the kind that kernels on these cells read.
   CellGeometry(const mesh::Mesh& mesh, const BatchedCells& cells)
       : CellGeometry(mesh, cells, cells.map == mesh::MapKind::isoparametric ? Kind::nodes : Kind::maps) {}
 
@@ -22,7 +23,7 @@ public:
   void write(std::int32_t batch, std::vector<double>& points, double* to) const;
 
 private:
-  /// What a vertex counts in a mode.
+  /// A vertex has this weight in a mode.
   struct Term {
     std::size_t vertex = 0;
     double weight = 0;

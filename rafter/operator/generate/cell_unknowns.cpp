@@ -53,10 +53,10 @@ namespace {
 /// Writes the entries of one field in the cells of a batch, or the numbers of its groups.
 struct BatchWriter {
   const space::BlockDofs& dofs;
-  std::int32_t offset = 0; ///< of the field in the vectors of the system
+  std::int32_t offset = 0; ///< offset of the field in the vectors of the system
   int num_components = 1, group_size = 1;
   std::size_t cells_per_batch = 8;
-  std::size_t length = 0; ///< from cell to cell
+  std::size_t length = 0; ///< distance from cell to cell
 
   void write(std::int32_t batch, int num_active, std::int32_t* to) const {
     const auto& layout = dofs.layout;

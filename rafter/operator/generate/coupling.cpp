@@ -253,7 +253,7 @@ private:
   const GeneratedForm& built_;
   const System& system_;
   std::vector<std::size_t> fields_; ///< field of each component of the system, shape (component)
-  /// For each piece and element, those of the values and of the derivatives.
+  /// Supports of the values and of the derivatives are kept for each piece and element.
   std::map<std::pair<std::size_t, const element::Element*>, std::vector<Supports>> supports_;
 };
 

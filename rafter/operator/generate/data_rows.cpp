@@ -142,7 +142,7 @@ private:
   std::size_t dim_, cells_per_batch_;
   base::AlignedVector<double> coefficients_; ///< shape (batch, coefficient, lane)
   std::size_t num_coefficients_;
-  std::vector<std::uint64_t> weights_; ///< what each offset of a batch counts in a key
+  std::vector<std::uint64_t> weights_; ///< weight of each offset of a batch in a key
 };
 
 /// The different outlines among some batches, each known by the first batch that has it.

@@ -55,7 +55,7 @@ public:
 
 private:
   struct Table {
-    std::vector<std::int32_t> tags; ///< in ascending order
+    std::vector<std::int32_t> tags; ///< tags in ascending order
     std::vector<double> values;
     double otherwise = 0;
     double operator()(std::int32_t tag) const;

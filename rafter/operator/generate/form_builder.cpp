@@ -44,10 +44,10 @@ public:
   }
 
 private:
-  /// What a piece's kernel is made from.
+  /// A piece's kernel is made from its specification, under this name.
   struct PlannedKernel {
     KernelSpecification specification;
-    std::string name, quadrature; ///< as KernelInfo
+    std::string name, quadrature; ///< see KernelInfo
   };
   using Space = std::shared_ptr<const form::FieldSpace>;
   /// Returns the space of a field as one on a mesh, which must be that of the system.
@@ -286,7 +286,7 @@ private:
   GeneratedForm& built_;
   const form::LoweredForm& form_;
   const System& system_;
-  std::vector<PlannedKernel> planned_; ///< as GeneratedForm::pieces
+  std::vector<PlannedKernel> planned_; ///< shape of GeneratedForm::pieces
 };
 
 } // namespace

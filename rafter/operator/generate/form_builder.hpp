@@ -49,7 +49,7 @@ struct GeneratedBlock {
 /// Returns the integrals of a piece as kernels take them. They refer to those of the form.
 std::vector<kernel::IntegralPart> integral_parts(const form::LoweredForm& form, const GeneratedBlock& piece);
 
-/// How many numbers the set-up of a piece computes and keeps.
+/// The set-up of a piece computes and keeps so many numbers.
 struct StoredNumbers {
   std::size_t at_points = 0, per_cell = 0;
 };

@@ -28,7 +28,7 @@ machine::Machine without_circumstances(machine::Machine record) {
   return record;
 }
 
-/// What a kernel depends on beside its specification.
+/// A kernel depends on these options beside its specification.
 struct GenerationOptions {
   std::string language;
   schedule::Target target;

@@ -65,9 +65,9 @@ std::vector<tune::GeneratedOutput> outputs_of(const kernel::TensorProgram& progr
   return result;
 }
 
-/// How items add where no plan says it. Without an instruction that adds, additions are tried again and again, and take
-/// about as long as a second pass, which gives the same bits in every run. Its lists are worth it in kernels that run
-/// often. Items with lanes do neither.
+/// Says how items add where no plan does. Additions without an instruction that adds are tried again and again, and
+/// take about as long as a second pass, which gives the same bits in every run. Its lists are worth it in kernels that
+/// run often. Items with lanes do neither.
 schedule::Scatter usual_scatter(const KernelSpecification& specification, const KernelOptions& options) {
   const bool adds = specification.purpose != Purpose::matrix && !specification.cell.fields.outputs.empty();
   if (!adds) return schedule::Scatter::atomic;

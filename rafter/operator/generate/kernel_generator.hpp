@@ -28,8 +28,8 @@ public:
   /// Both must outlive the object.
   KernelGenerator(const KernelSpecification& specification, const KernelOptions& options);
 
-  /// Returns the plan that was measured, for kernels whose plan is chosen. Where none was, the origin is `predicted`
-  /// and the plan says nothing.
+  /// Returns the plan that was measured, for kernels whose plan is chosen. If none was, the origin is `predicted` and
+  /// the plan says nothing.
   tune::Decision measured() const { return planner().known(problem()); }
   /// Decides for the plan that was asked for, the usual one, or the planner's choice.
   tune::Decision decide();

@@ -7,8 +7,8 @@
 
 namespace rafter::op {
 
-/// What kernels for a device are lowered for: the axes of its language, how many of its items run in step, which are
-/// never more than a group may have, and how many doubles an item computes at a time.
+/// Returns what kernels for a device are lowered for: the axes of its language, how many of its items run in step,
+/// which are never more than a group may have, and how many doubles an item computes at a time.
 inline schedule::Target target_of(const device::Device& device) {
   auto result = emit::target(device.language());
   if (result.has_lanes) return result;

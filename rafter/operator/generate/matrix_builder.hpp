@@ -13,7 +13,7 @@ namespace rafter::op {
 struct GeneratedMatrix {
   System system;
   Coupling coupling;
-  /// Kernels of cell matrices (Purpose::matrix). Where those would be too large, the action of the form on the broken
+  /// Kernels of cell matrices (Purpose::matrix). If those would be too large, the action of the form on the broken
   /// twins of the spaces, which gives the matrices of all cells column by column from unit vectors.
   std::shared_ptr<GeneratedForm> cells;
   KernelInfo info; ///< describes the kernel of the product

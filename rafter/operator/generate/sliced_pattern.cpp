@@ -15,7 +15,7 @@ namespace {
 /// Number of rows that are sorted together: few enough that their part of the vector stays in the nearest cache.
 constexpr std::int32_t window = 512;
 
-/// For each local group of unknowns of the cells of a block the local groups that couple with it.
+/// The local groups that couple with each local group of unknowns of the cells of a block are its columns.
 struct LocalColumns {
   LocalColumns(const CellUnknowns& unknowns, const Coupling& coupling, std::size_t block)
       : length(static_cast<std::size_t>(unknowns.blocks[block].length)),
@@ -29,8 +29,8 @@ struct LocalColumns {
 /// Finds the columns of rows, one after the other, and where the unknowns of cells stand among them.
 template <class Slot> class ColumnFinder {
 public:
-  /// For rows begin .. end - 1 of the pattern. Columns come in ascending order, or else in that in which the cells of a
-  /// row have them, which takes less time.
+  /// Finds the columns of rows begin .. end - 1 of the pattern. They come in ascending order, or else in that in which
+  /// the cells of a row have them, which takes less time.
   ColumnFinder(const CellUnknowns& unknowns, const std::vector<LocalColumns>& local_columns, std::span<Slot> slots,
                std::int32_t num_rows, std::int32_t begin, std::int32_t end, bool is_ascending)
       : unknowns_(unknowns), local_columns_(local_columns), incidences_(unknowns, begin, end), slots_(slots),
@@ -155,8 +155,8 @@ private:
     });
   }
 
-  /// Finds the position of each column in ascending order. Where there are few, smaller ones are counted, which takes
-  /// no branches, either.
+  /// Finds the position of each column in ascending order. If there are few, smaller ones are counted, which takes no
+  /// branches, either.
   void rank(std::size_t length) {
     constexpr std::size_t few = 96;
     if (length > few) return rank_by_sorting(length);
@@ -190,10 +190,10 @@ private:
   /// The row where a column was met last, and in its lower slot_bits bits the number of the column among those of that
   /// row; shape (column).
   base::AlignedVector<std::uint64_t> marks_;
-  std::size_t common_length_; ///< as append_row
+  std::size_t common_length_; ///< see append_row
   std::size_t most_per_cell_;
   std::vector<std::int32_t> found_;          ///< columns of the row, as they appeared
-  std::vector<std::uint32_t> ranks_;         ///< of columns in ascending order, shape (number)
+  std::vector<std::uint32_t> ranks_;         ///< ranks of columns in ascending order, shape (number)
   std::vector<std::int32_t> order_, sorted_; ///< work arrays
 };
 
@@ -305,9 +305,9 @@ private:
   std::int32_t begin_, end_;
   bool has_counted_all_ = true;
   std::int64_t start_ = 0, num_blocks_ = 0;
-  base::AlignedVector<std::int32_t> columns_; ///< of the slices, as those of the pattern
+  base::AlignedVector<std::int32_t> columns_; ///< columns of the slices, as those of the pattern
   std::vector<std::int32_t> found_;           ///< columns of the rows of a window, one after the other
-  std::vector<std::size_t> starts_;           ///< of the columns of the rows of a window, shape (row + 1)
+  std::vector<std::size_t> starts_;           ///< starts of the columns of the rows of a window, shape (row + 1)
   std::vector<std::size_t> places_;           ///< work array
 };
 

@@ -4,7 +4,7 @@
 #include <rafter/operator/generate/cell_unknowns.hpp>
 #include <rafter/operator/generate/coupling.hpp>
 
-/// Where the entries of an assembled matrix stand.
+/// A sliced pattern says where the entries of an assembled matrix stand.
 namespace rafter::op {
 
 /// The pattern of a matrix of blocks of coupling.block_size() rows and columns in slices, as schedule::matrix_product

@@ -23,7 +23,7 @@ struct Unknowns {
   std::vector<std::int8_t> component; ///< component within the entry's field, shape (entry)
   /// Piece of the mesh, shape (entry); -1: the entry is in no cell that the pieces hold.
   std::vector<std::int32_t> piece;
-  std::vector<double> points;              ///< where its node is (one of its images), shape (entry, gdim)
+  std::vector<double> points;              ///< place of its node (one of its images), shape (entry, gdim)
   std::vector<std::int32_t> field_offsets; ///< first entry of each field, and the number of all; shape (field + 1)
   /// Translations by which periodic facets identify vertices of each piece, see mesh::Pieces.
   std::vector<std::vector<std::array<double, 3>>> translations{};

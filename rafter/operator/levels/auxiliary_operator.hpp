@@ -42,8 +42,8 @@ struct Auxiliary {
 /// same names in A, which must outlive it, and have their values now.
 Auxiliary make_auxiliary(const GeneratedAuxiliary& generated, const Operator& A);
 
-/// What a preconditioner by blocks takes for a field: the symmetric part of the form's terms with test and trial
-/// functions of that field, or the mass matrix of the field where there are no such terms.
+/// A preconditioner by blocks takes an operator for each field: the symmetric part of the form's terms with test and
+/// trial functions of that field, or the mass matrix of the field where there are no such terms.
 struct GeneratedFieldBlock {
   std::size_t field = 0; ///< number of the field in its system
   bool is_mass = false;  ///< whether it is the mass matrix

@@ -24,7 +24,7 @@ enum class CoarseningStep : std::uint8_t {
 
 /// Says which levels there are below the finest.
 struct Coarsening {
-  std::vector<CoarseningStep> steps{CoarseningStep::p, CoarseningStep::h}; ///< from the finest level on
+  std::vector<CoarseningStep> steps{CoarseningStep::p, CoarseningStep::h}; ///< steps from the finest level on
   /// Each step is made until there is no more of its kind; false: once. Repeated steps h are first made, before all
   /// others, as long as meshes were refined along some axes alone: smoothers that know no more than the diagonal leave
   /// errors that vary along the long edges of stretched cells, and lower degrees would not hold them.

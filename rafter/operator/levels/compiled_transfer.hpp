@@ -18,7 +18,7 @@ struct TransferOptions {
   /// Plan of all kernels; where it is absent they have the usual one (tune::plan_transfer). Its precision is that
   /// of `precision`.
   std::optional<schedule::Plan> plan;
-  schedule::Precision precision = schedule::Precision::double_precision; ///< that of vectors, matrices and products
+  schedule::Precision precision = schedule::Precision::double_precision; ///< vectors, matrices and products have it
   std::shared_ptr<const tune::Planner> planner; ///< knows the machine; null: tune::planner_of_this_machine
 };
 

@@ -40,8 +40,8 @@ private:
     int child = 0, dof = 0;
     double weight = 1;
   };
-  /// Coarse cells whose children are the same in reference coordinates. Where the coarse cells are those between the
-  /// nodes of a fine one, all of these stand for a coarse cell, with the dofs of one after the other.
+  /// Coarse cells whose children are the same in reference coordinates. If the coarse cells are those between the nodes
+  /// of a fine one, all of these stand for a coarse cell, with the dofs of one after the other.
   struct Kind {
     std::int32_t group = 0;
     std::vector<std::vector<Term>> terms; ///< shape (dof of the coarse element)(term)

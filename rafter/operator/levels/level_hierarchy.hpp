@@ -44,7 +44,7 @@ struct HierarchySpecification {
   FormOnSpaces form_on{}; ///< makes those of levels; empty: they are `form` with its arguments and data fields there
   System system;          ///< system of the finest level
   std::shared_ptr<const mesh::Generations> meshes; ///< the last is that of the system
-  std::vector<FieldCondition> conditions;          ///< on spaces of the system
+  std::vector<FieldCondition> conditions;          ///< conditions on spaces of the system
   /// Options of the finest level. Its precision is that of all levels but the coarsest, whose solver works in double.
   KernelOptions kernels;
   Coarsening coarsening{};

@@ -13,7 +13,7 @@ struct Refinement;
 /// Moves vectors between a coarse system of fields and a fine one.
 namespace rafter::op {
 
-/// What a transfer is made of: two systems with the same fields, of any degrees.
+/// A transfer is made of two systems with the same fields, of any degrees.
 struct TransferSpecification {
   System coarse, fine;
   std::vector<std::int32_t> constrained_coarse, constrained_fine; ///< constrained entries of either side, ascending

@@ -14,7 +14,7 @@ namespace {
 
 using kernel::TransferDirection;
 
-/// How the fields of a transfer live in vectors: space 0 is the coarse one, then come those of the children, whose
+/// Says how the fields of a transfer live in vectors: space 0 is the coarse one, then come those of the children, whose
 /// dofs are in one vector.
 schedule::LoweringInput lowering_input(const TransferCells& cells, TransferDirection direction,
                                        const kernel::TensorProgram& program, const schedule::Target& target) {

@@ -39,8 +39,8 @@ public:
   const KernelInfo& info() const { return info_; }
   /// Operations and bytes of one product, in which vectors move once.
   machine::Counts counts() const;
-  /// What rounding to the precision of the stored entries (Plan::storage) loses: the Frobenius norm of the difference
-  /// from the entries in double precision, over the norm of the matrix.
+  /// Returns the error of rounding to the precision of the stored entries (Plan::storage): the Frobenius norm of the
+  /// difference from the entries in double precision, over the norm of the matrix.
   double storage_error() const { return storage_error_; }
   /// The time that the construction took.
   double setup_seconds() const { return setup_seconds_; }

@@ -24,7 +24,7 @@ std::vector<int> first_locals(const System& system, std::size_t range) {
   return result;
 }
 
-/// Where a local unknown is among the groups of CellUnknowns.
+/// The place of a local unknown among the groups of CellUnknowns is a group and a component.
 struct LocalGroup {
   std::size_t group = 0, component = 0; ///< local group; component in the group
 };

@@ -12,7 +12,7 @@
 /// Products of matrices in slices with vectors, in the memory of a device.
 namespace rafter::op {
 
-/// Where the blocks of a matrix in slices stand; the arrays are those of schedule::matrix_product.
+/// The tables say where the blocks of a matrix in slices stand; the arrays are those of schedule::matrix_product.
 struct SliceTables {
   std::int32_t num_rows = 0;                       ///< number of block rows
   std::vector<std::int64_t> starts;                ///< shape (slice + 1)

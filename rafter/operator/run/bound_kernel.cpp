@@ -130,7 +130,7 @@ void BoundKernel::count() {
   counts.global_bytes_read = built.data_bytes * static_cast<double>(info_.num_batches);
 }
 
-/// Where generations are remembered, so is this.
+/// The least traffic is remembered where generations are.
 schedule::LeastTraffic BoundKernel::least_traffic() const {
   const auto& kernel = piece_.kernel;
   if (kernel.generation.least) return *kernel.generation.least;

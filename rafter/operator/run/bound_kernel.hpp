@@ -103,7 +103,7 @@ private:
   std::vector<std::shared_ptr<const space::IndexTables>> spaces_;
   ProgramTables tables_;
   std::shared_ptr<const CellData> cell_data_;    ///< null where geometry_ takes its place
-  std::unique_ptr<const CellGeometry> geometry_; ///< where cell matrices compute it as they go; else null
+  std::unique_ptr<const CellGeometry> geometry_; ///< present where cell matrices compute it as they go; else null
   device::Array<double> cell_coefficients_;
   device::Array<double> integrals_;  ///< shape (value, batch, lane)
   std::size_t num_integrals_ = 0;    ///< values

@@ -32,12 +32,12 @@ public:
   Values sums_at(const Vector& x, const Vector& y) const; ///< x + y at entries, in their order
 
 private:
-  FreeList<VectorRunner>::Loan runner() const;       ///< for loops over the entries
-  FreeList<VectorRunner>::Loan whole_runner() const; ///< for loops over whole vectors
+  FreeList<VectorRunner>::Loan runner() const;       ///< runner for loops over the entries
+  FreeList<VectorRunner>::Loan whole_runner() const; ///< runner for loops over whole vectors
 
   std::shared_ptr<device::Device> device_;
   IntegerArray entries_;
-  mutable FreeList<VectorRunner> runners_, whole_runners_; ///< what a runner has on its device depends on the lengths
+  mutable FreeList<VectorRunner> runners_, whole_runners_; ///< memory of a runner on its device depends on the lengths
   mutable FreeList<Vector> values_;
 };
 

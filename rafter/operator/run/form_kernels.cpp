@@ -352,7 +352,7 @@ private:
   std::vector<KernelInfo> info_;
   std::unique_ptr<const StagedKernels> staged_; ///< the same kernels
   std::size_t num_storing_ = 0; ///< number of stages, the first ones, whose kernels store what cells contribute
-  std::unique_ptr<const TwoPassSum> sum_; ///< of what kernels store; null: none does
+  std::unique_ptr<const TwoPassSum> sum_; ///< sum of what kernels store; null: none does
   std::vector<std::int32_t> padding_;     ///< entries of the output vector that are no unknowns, which runs set to 0
   std::unique_ptr<const TouchedRanges> touched_ranges_; ///< made on first use
   Array<std::int32_t> part_bounds_;                     ///< table of its parts, in the place of that of chunks

@@ -66,8 +66,8 @@ public:
   /// The matrix of apply(). Throws InputError for an operator that has none to give, as this one does.
   virtual SparseMatrix sparse_matrix() const;
 
-  /// Computes y = A x with fused work on vectors (FusedLoop). Where the device shares the host's memory, the work may
-  /// use that of the vectors; spans taken before the call stay valid. The default implementation calls `before` on all
+  /// Computes y = A x with fused work on vectors (FusedLoop). If the device shares the host's memory, the work may use
+  /// that of the vectors; spans taken before the call stay valid. The default implementation calls `before` on all
   /// owned entries, then apply(), then `after`: in blocks of fixed length where memory is shared, else at once.
   virtual void apply_with(Vector& x, Vector& y, const VectorWork& work) const;
   virtual void apply_with(SingleVector& x, SingleVector& y, const VectorWork& work) const; ///< does the same on floats

@@ -24,9 +24,9 @@ std::shared_ptr<const device::Kernel> compiled(device::Device& device, const sch
 ///     for each run   vectors, mode ─────> arguments of all kernels, which belong to this run while it lasts
 ///                    stage by stage ────> tasks of all launches of a stage, given to the device at once
 ///
-/// What runs at the same time is one stage; a stage begins when the one before has ended, which the device sees to.
-/// Nobody waits here: on a device with memory of its own a run is queued, and who reads the vectors on the host waits
-/// for it (device::Array). Several threads may run the same kernels at the same time on vectors of their own.
+/// Kernels that run at the same time are one stage; a stage begins when the one before has ended, which the device sees
+/// to. Nobody waits here: on a device with memory of its own a run is queued, and who reads the vectors on the host
+/// waits for it (device::Array). Several threads may run the same kernels at the same time on vectors of their own.
 class StagedKernels {
 public:
   /// Shape (stage, chunk); a chunk names its kernel by number.

@@ -46,12 +46,12 @@ struct ChunkPart {
 
 /// The parts of the loop over cells, with the entries that each is the first and the last to touch.
 struct TouchedRanges {
-  std::vector<ChunkPart> parts; ///< in the order of stages, chunks and batches
+  std::vector<ChunkPart> parts; ///< parts in the order of stages, chunks and batches
   /// First and last part of each chunk, shape (stage, chunk). Stages run one after the other, chunks of a stage at the
   /// same time, and parts of a chunk in order.
   std::vector<std::vector<std::pair<std::int32_t, std::int32_t>>> stages;
-  /// For each part the entries that it is the first to touch, and those that nothing touches after it. The latter go by
-  /// cache lines: a line is done when all of its entries are, which costs no traffic and leaves longer ranges; where
+  /// These are the entries that each part is the first to touch, and those that nothing touches after it. The latter go
+  /// by cache lines: a line is done when all of its entries are, which costs no traffic and leaves longer ranges; where
   /// chunks that run at the same time are the last to touch entries of one line, the line is divided.
   Grouped<EntryRange> before, after;
 

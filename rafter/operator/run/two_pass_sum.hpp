@@ -15,7 +15,7 @@
 
 namespace rafter::op {
 
-/// What the cells of a list contribute to one field.
+/// A cell vector is what the cells of a list contribute to one field.
 struct CellVector {
   std::size_t kernel = 0; ///< number of the kernel that computes it
   int output = 0;         ///< number of the output vector in that kernel

@@ -47,8 +47,8 @@ private:
   std::vector<VectorKernel> kernels_;
 };
 
-/// What a loop works on: a vector; a range of a vector, whose first entry is entry 0 of the loop; or a list of entries,
-/// which are all that the loop visits of its vector.
+/// A loop works on operands: a vector; a range of a vector, whose first entry is entry 0 of the loop; or a list of
+/// entries, which are all that the loop visits of its vector.
 class LoopOperand {
 public:
   LoopOperand(const Vector& x) : array_(&x) {} ///< may be read alone

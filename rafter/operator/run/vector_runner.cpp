@@ -13,7 +13,7 @@ namespace {
 
 /// Number of entries; 32 KiB, so that the operands of a block stay in cache.
 constexpr std::int64_t block_length = 4096;
-constexpr std::size_t min_threaded_length = 65536; ///< for shorter vectors, waking threads costs more than the loop
+constexpr std::size_t min_threaded_length = 65536; ///< waking threads costs more than the loop over shorter vectors
 
 /// Memory of the host that kernels of the host see for the length of a run.
 class View final : public device::Buffer {

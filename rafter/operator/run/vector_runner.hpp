@@ -17,7 +17,7 @@ using LoopOperands = std::span<const LoopOperand>;
 using Scalars = std::span<const double>;
 
 /// Returns the root of a sum of squares, `square_of(1)`, that is neither lost nor beyond the range of doubles where its
-/// root is not. Where it overflows, or is so small that squares may have lost digits, `square_of(factor)` is the sum of
+/// root is not. If it overflows, or is so small that squares may have lost digits, `square_of(factor)` is the sum of
 /// the squares of the numbers times a power of two, which is exact (Blue 1978, doi:10.1145/355769.355771).
 double scaled_root(const std::function<double(double factor)>& square_of);
 
@@ -89,7 +89,7 @@ private:
   schedule::Type type_;
   mutable std::shared_ptr<const VectorKernels> kernels_; ///< null: no loop was run yet
   mutable std::vector<double> sums_;                     ///< shape (block, sum)
-  // What devices with memory of their own need:
+  // Devices with memory of their own need these:
   mutable std::vector<EntryRange> blocks_of_; ///< ranges that blocks_ were made for
   mutable IntegerArray blocks_;               ///< shape (block, 2)
   mutable Vector scalars_, rows_, totals_;
