@@ -43,7 +43,7 @@ std::vector<double> solved(const op::Operator& A, const solvers::ConstrainedNull
   Vector x = A.make_vector();
   solvers::VectorOps(A.device()).fill(0, x);
   const auto preconditioner = solvers::make_preconditioner(A, options);
-  const auto result = solvers::find_method(options.method).run(A, b, x, *preconditioner, options);
+  const auto result = solvers::method_of(options).run(A, b, x, *preconditioner, options);
   EXPECT_EQ(result.status, solvers::Status::converged) << result.message;
   space.constrain(x);
   return values_of(x);
