@@ -8,7 +8,6 @@
 #include <rafter/operator/generate/kernel_options.hpp>
 #include <rafter/problem/first_state.hpp>
 #include <rafter/problem/unknowns.hpp>
-#include <rafter/solve/near_null_space.hpp>
 #include <rafter/solve/vector_ops.hpp>
 #include <rafter/space/function_space.hpp>
 
@@ -29,12 +28,7 @@ TimeResult solve_in_time(const form::Form& F, const std::vector<form::Expr>& unk
   op::compile(built);
   auto tangent = std::make_shared<op::Operator>(built[0], options.discretisation.dirichlet);
   auto own = options.solvers;
-  if (!own.solver.near_null_space)
-    own.solver.near_null_space = [tangent] { return solvers::make_near_null_space(tangent->system()); };
-  if (options.multigrid) {
-    own.solver.preconditioner = "multigrid";
-    own.solver.multigrid = options.multigrid->parameters;
-  }
+  complete(own.solver, tangent, options.multigrid);
   auto problem = stated(own.solver, tangent->system());
   problem.is_in_time = true;
   problem.is_iterated = problem.is_iterated || options.multigrid;

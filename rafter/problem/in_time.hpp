@@ -15,6 +15,7 @@
 /// Solves in time as programs ask for them.
 namespace rafter::problem {
 
+/// Options of solve_in_time(); times have the unit of the form's dt().
 struct TimeOptions {
   double start = 0, end = 1, step = 0.1; ///< the last step may be shorter
   double theta = 1;                      ///< 1: implicit Euler method; 0.5: Crank and Nicolson's
@@ -33,6 +34,7 @@ struct TimeOptions {
   std::optional<MultigridOptions> multigrid;
 };
 
+/// The state at the last time that was reached, and how each step went.
 struct TimeResult {
   op::Vector solution;                        ///< state at the last time that was reached, or the initial one
   double time = 0;                            ///< time of that state

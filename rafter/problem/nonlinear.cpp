@@ -5,7 +5,6 @@
 #include <rafter/operator/generate/form_compiler.hpp>
 #include <rafter/problem/first_state.hpp>
 #include <rafter/problem/unknowns.hpp>
-#include <rafter/solve/near_null_space.hpp>
 #include <rafter/solve/residual_problem.hpp>
 #include <rafter/space/function_space.hpp>
 
@@ -29,13 +28,8 @@ NonlinearResult solve_nonlinear(const form::Form& F, const std::vector<form::Exp
   op::Vector u = tangent->make_vector();
   set_initial(options.initial, u);
   auto own = options.newton;
-  if (!own.solver.near_null_space)
-    own.solver.near_null_space = [tangent] { return solvers::make_near_null_space(tangent->system()); };
-  if (options.multigrid) {
-    own.solver.preconditioner = "multigrid";
-    own.solver.multigrid = options.multigrid->parameters;
-    own.solver.hierarchy = make_hierarchy(*tangent, *options.multigrid);
-  }
+  complete(own.solver, tangent, options.multigrid);
+  if (options.multigrid) own.solver.hierarchy = make_hierarchy(*tangent, *options.multigrid);
   auto problem = stated(own.solver, tangent->system());
   own.solver.method = problem.solver.method;
   if (problem.is_checked) {

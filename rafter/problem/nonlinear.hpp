@@ -13,9 +13,10 @@
 /// Solves of residual forms as programs ask for them.
 namespace rafter::problem {
 
+/// Options of solve_nonlinear().
 struct NonlinearOptions {
-  /// Tolerances, line search, load steps; newton.solver: of the linear systems. If it names no method, that is chosen
-  /// as for SolveOptions.
+  /// Options of Newton's method. Those of its linear systems are newton.solver, whose method is chosen as that of
+  /// SolveOptions if none is named.
   solvers::NewtonOptions newton;
   std::optional<form::Form> energy;                       ///< functional whose derivative is F, for the line search
   std::optional<op::Vector> initial;                      ///< state to start from, absent: 0
@@ -26,6 +27,7 @@ struct NonlinearOptions {
   std::optional<MultigridOptions> multigrid;
 };
 
+/// The last state of Newton's method, and how it was found.
 struct NonlinearResult {
   op::Vector solution;        ///< one field of `unknowns` after the other
   solvers::NewtonResult info; ///< status, steps with their residuals

@@ -44,7 +44,9 @@ struct Problem {
   std::function<bool()> is_stopped;              ///< says whether the user wants the run to end
   solvers::Monitor iteration;                    ///< returns false to stop the solve
 
+  /// Returns what find_non_finite finds, "" where nothing is looked for.
   std::string what_is_not_finite() const { return find_non_finite ? find_non_finite() : ""; }
+  /// Tells an event, if anybody listens.
   void tell(const std::string& text) const {
     if (event) event(text);
   }

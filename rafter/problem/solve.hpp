@@ -12,6 +12,7 @@
 /// Solves of linear systems as programs ask for them.
 namespace rafter::problem {
 
+/// Options of solve().
 struct SolveOptions {
   /// cg, gmres, minres, bicgstab, direct. Empty: direct for small systems on the host for which nothing iterative is
   /// asked, and for those that cg cannot take, which are refused where the factors are not affordable; else cg
@@ -28,6 +29,7 @@ struct SolveOptions {
       null_space; ///< conditions that fix the solution of a singular operator, one per field at most
 };
 
+/// The solution of a linear system, and how it was found.
 struct SolveResult {
   op::Vector solution;
   solvers::Result info; ///< status, iterations, history

@@ -5,6 +5,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/log.hpp>
 #include <rafter/mesh/mesh.hpp>
+#include <rafter/solve/near_null_space.hpp>
 #include <rafter/solve/vector_ops.hpp>
 #include <rafter/space/function_space.hpp>
 
@@ -33,6 +34,15 @@ void set_initial(const std::optional<op::Vector>& given, op::Vector& u) {
     ops.copy(*given, u);
   else
     ops.fill(0, u);
+}
+
+void complete(solvers::SolverOptions& solver, const std::shared_ptr<const op::Operator>& tangent,
+              const std::optional<MultigridOptions>& multigrid) {
+  if (!solver.near_null_space)
+    solver.near_null_space = [tangent] { return solvers::make_near_null_space(tangent->system()); };
+  if (!multigrid) return;
+  solver.preconditioner = "multigrid";
+  solver.multigrid = multigrid->parameters;
 }
 
 namespace {

@@ -59,8 +59,8 @@ std::shared_ptr<const Numbers> shared_numbers(const space::Discretisation& discr
                                               const std::shared_ptr<device::Device>& device,
                                               std::span<const double> values, schedule::Precision precision);
 
-/// The tables that a kernel reads: those of elements and of its quadrature rule, packed as it takes them, and its own
-/// of integers.
+/// The tables that a kernel reads: those of elements and of its quadrature rule, packed as it takes them, and its
+/// tables of integers.
 class ProgramTables {
 public:
   ProgramTables() = default;
