@@ -19,6 +19,7 @@
 #include <rafter/problem/nonlinear.hpp>
 #include <rafter/problem/preconditioner_choice.hpp>
 #include <rafter/problem/solve.hpp>
+#include <rafter/problem/solve_problem.hpp>
 #include <rafter/problem/spaces.hpp>
 #include <rafter/problem/vectors.hpp>
 
@@ -34,6 +35,12 @@
 ///
 ///     auto w = field(V, "w"), t = parameter("t");
 ///     Operator B(form);  B.set("w", values);  B.set("t", 0.5);
+///
+/// A problem may also be stated as one value, with functionals, exact solutions, steps in time and output:
+///
+///     Problem problem{.unknowns = {field(V.ptr(), "u")}, .a = inner(grad(u), grad(v)) * dx, .L = v(0) * dx};
+///     problem.discretisation.dirichlet = {V.fixed({1}, {0, 0, 0})};
+///     Solution solution = solve(problem);
 ///
 /// The modules behind it (rafter::form, rafter::mesh, ...) stay within reach for more.
 namespace rafter {
@@ -129,14 +136,22 @@ using problem::Discretisation;
 using problem::FunctionSpace;
 using problem::refined_generations;
 
-// Solves, with the checks, choices and errors of the command
+// Problems as values, and solves, with the checks, choices and errors of the command
+using problem::Check;
+using problem::ExactSolution;
+using problem::NamedFunctional;
 using problem::NonlinearOptions;
 using problem::NonlinearResult;
+using problem::Output;
+using problem::Problem;
+using problem::Progress;
+using problem::Solution;
 using problem::solve;
 using problem::solve_in_time;
 using problem::solve_nonlinear;
 using problem::SolveOptions;
 using problem::SolveResult;
+using problem::TimeInterval;
 using problem::TimeOptions;
 using problem::TimeResult;
 

@@ -14,132 +14,37 @@
 #include <rafter/mesh/limits.hpp>
 #include <rafter/mesh/tag_uses.hpp>
 #include <rafter/mesh/touching.hpp>
-#include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/operator/levels/level_hierarchy.hpp>
-#include <rafter/operator/operator.hpp>
+#include <rafter/operator/operator_options.hpp>
+#include <rafter/problem/expected_work.hpp>
+#include <rafter/problem/memory.hpp>
 #include <rafter/space/function_space.hpp>
 
-#include "expected_work.hpp"
-#include "null_space.hpp"
+#include "stated_problem.hpp"
 
 namespace rafter::app {
 namespace {
 
-/// Counts the faces of one shape: an inner face has two cells, so that each of its sides counts one half.
-double count_faces(const mesh::Mesh& mesh, element::Shape face_shape) {
-  double sides = 0;
-  const auto count_side = [&](element::Shape cell, int facet, double times) {
-    if (element::facet_shape(cell, facet) == face_shape) sides += times;
-  };
-  for (const auto& group : mesh.groups)
-    for (int f = 0; f < element::num_facets(group.shape); ++f) count_side(group.shape, f, group.num_cells());
-  for (const auto& facet : mesh.surface().exterior_facets)
-    count_side(mesh.groups[static_cast<std::size_t>(facet.group)].shape, facet.facet, 1);
-  return sides / 2;
+space::SpaceOptions options_of(const io::Field& field) {
+  return {.family = field.family, .degree = field.degree, .components = field.components, .name = field.name};
 }
 
-double interior_dofs(const io::Field& field, element::Shape shape) {
-  const auto element = element::make_element(field.family, shape, field.degree);
-  return static_cast<double>(element->entity_dofs(element::dimension(shape), 0).size());
-}
-
-/// Counts the nodes of a field, which are its unknowns per component.
-double count_nodes(const io::Field& field, const mesh::Mesh& mesh) {
-  double count = mesh.num_distinct_vertices();
-  if (const double per_edge = interior_dofs(field, element::Shape::interval); mesh.tdim > 1 && per_edge > 0)
-    count += mesh.topology().num_representatives(1) * per_edge;
-  if (mesh.tdim > 2)
-    for (const auto shape : {element::Shape::triangle, element::Shape::quadrilateral})
-      count += count_faces(mesh, shape) * interior_dofs(field, shape);
-  for (const auto& group : mesh.groups) count += group.num_cells() * interior_dofs(field, group.shape);
-  return count;
-}
-
-bool has_single_levels(const io::Problem& problem) {
-  return problem.level_precision == schedule::Precision::single_precision;
-}
-
-/// Returns the number of vectors of the system's length that the levels of multigrid keep.
-double num_vectors_of_multigrid(const io::Problem& problem) {
-  if (!uses_multigrid(problem)) return 0;
-  // The finest level keeps the four vectors of its smoother and a residual. Coarser ones keep a right-hand side and a
-  // solution, too; together they have less than half as many unknowns, but where boxes lose their stretch along one
-  // axis, as many.
+/// What a solve of the problem keeps in memory.
+problem::SolveMemory memory_of(const io::Problem& problem) {
+  problem::SolveMemory result{.source = problem.source};
+  for (const auto& field : problem.fields) result.fields.push_back(options_of(field));
   const auto& box = problem.mesh.box;
-  const bool is_halved_along_one_axis =
-      box && box->cells.size() > 1 && mesh::num_halved_axes(*box, problem.box_coarsening) == 1;
-  const double result = 5 + (is_halved_along_one_axis ? 7 : 3);
-  return has_single_levels(problem) ? 0.5 * result + 1 : result; // with a right-hand side and a solution in floats
-}
-
-/// Returns the number of vectors of the system's length that a solve keeps: solution, right-hand side, diagonal,
-/// boundary values and what the method needs.
-double num_vectors(const io::Problem& problem) {
-  const auto& options = problem.solver;
-  constexpr double conjugate_gradients = 4;
-  const double common = 6 + num_null_space_vectors(problem), multigrid = num_vectors_of_multigrid(problem);
-  constexpr double minimal_residuals = 8, stabilised = 7;
-  if (options.method == "minres") return common + multigrid + minimal_residuals;
-  if (options.method == "bicgstab") return common + multigrid + stabilised;
-  if (options.method != "gmres") return common + multigrid + conjugate_gradients;
-  // Flexible steps keep the image of each vector under the preconditioner, too.
-  const bool is_flexible = uses_multigrid(problem) && (has_single_levels(problem) || options.multigrid.coarse_rtol > 0);
-  const int kept = std::min(options.restart, options.control.iteration_limit());
-  return common + multigrid + (is_flexible ? 2 : 1) * kept + 1;
-}
-
-[[noreturn]] void refuse_size(const io::Problem& problem, double unknowns, double cells, double needed,
-                              const std::string& advice = "refine less or lower the degree") {
-  throw base::EnvironmentError(fmt::format("{}: the problem has {:.4g} unknowns on {:.4g} cells and needs about {:.1f} "
-                                           "GB of memory; {:.1f} GB may be used here: {}",
-                                           problem.source, unknowns, cells, 1e-9 * needed,
-                                           1e-9 * mesh::available_memory_bytes(), advice));
-}
-
-/// Returns the bytes of the index tables of `num_cells` cells of one shape.
-double table_bytes(const io::Problem& problem, element::Shape shape, double num_cells) {
-  constexpr double bytes_per_run = 8;
-  const int dim = element::dimension(shape);
-  double runs = 0;
-  for (int d = 0; d < dim; ++d) runs += element::num_entities(shape, d);
-  return num_cells * runs * bytes_per_run * static_cast<double>(problem.fields.size());
-}
-
-/// Returns the volume of a shape relative to a cube. A mesh has about p^dim times this number of nodes per cell of
-/// degree p.
-double part_of_cube(element::Shape shape) {
-  switch (shape) {
-  case element::Shape::triangle:
-  case element::Shape::prism:
-    return 1.0 / 2;
-  case element::Shape::pyramid:
-    return 1.0 / 3;
-  case element::Shape::tetrahedron:
-    return 1.0 / 6;
-  default:
-    return 1;
-  }
-}
-
-/// Refuses a problem before its mesh is made, from a sample of its cells: the mesh will have `factor` times as many of
-/// each kind. Nodes on the boundary are not counted separately, so that large meshes are underestimated by a little.
-void require_fits(const io::Problem& problem, const mesh::Mesh& sample, double factor) {
-  double cells = 0, cubes = 0, bytes = 0;
-  std::vector<mesh::PlannedCells> planned;
-  for (const auto& block : mesh::make_cell_batches(sample).blocks) {
-    const double count = factor * block.num_cells;
-    cells += count;
-    cubes += count * part_of_cube(block.shape);
-    bytes += table_bytes(problem, block.shape, count);
-    planned.push_back({block.shape, sample.groups[static_cast<std::size_t>(block.group)].degree, count});
-  }
-  double unknowns = 0;
-  for (const auto& field : problem.fields)
-    unknowns += field.num_components() * std::pow(field.degree, sample.tdim) * cubes;
-  bytes += sizeof(double) * num_vectors(problem) * unknowns;
-  // The mesh is refined before any vector exists, which may need more memory than the solve.
-  bytes = std::max(bytes, mesh::estimate_mesh_bytes(cubes, planned));
-  if (bytes > mesh::available_memory_bytes()) refuse_size(problem, unknowns, cells, bytes);
+  const problem::LevelMemory levels{.exist = uses_multigrid(problem),
+                                    .precision = problem.level_precision,
+                                    .are_halved_along_one_axis =
+                                        box && box->cells.size() > 1 &&
+                                        mesh::num_halved_axes(*box, problem.box_coarsening) == 1};
+  int null_vectors = 0;
+  for (const auto& constraint : problem.constraints)
+    null_vectors +=
+        problem::num_null_space_vectors(kind_of(constraint.kind), problem.fields[constraint.field].num_components());
+  result.num_vectors = problem::num_vectors(problem.solver, levels, null_vectors);
+  return result;
 }
 
 /// Returns the factor by which refinement multiplies the number of cells.
@@ -161,7 +66,7 @@ void require_box_fits(const io::Problem& problem) {
     if (has_lengths) sample.size[d] *= static_cast<double>(sample.cells[d]) / n;
   }
   const auto corner = mesh::make_box(sample); // throws for what the box cannot be, too
-  require_fits(problem, corner, factor);
+  problem::require_sample_fits(memory_of(problem), corner, factor);
   require_valid(corner);
 }
 
@@ -209,7 +114,7 @@ std::shared_ptr<const mesh::Mesh> refined_mesh(const io::Problem& problem, mesh:
   const auto& source = problem.mesh;
   if (source.refine > 0) {
     require_valid(result); // messages name cells of the file, not refined ones
-    if (!source.box) require_fits(problem, result, refinement_factor(problem, result.tdim));
+    if (!source.box) problem::require_sample_fits(memory_of(problem), result, refinement_factor(problem, result.tdim));
     result = result.refined(source.refine);
   }
   if (source.refine > 0) require_valid(result); // what is read is valid, and boxes are
@@ -250,10 +155,8 @@ bool chooses_multigrid(const io::Problem& problem, double num_unknowns, int tdim
   const bool is_open = !problem.has_preconditioner && problem.solver.method == "cg" && !problem.forms.F &&
                        !problem.time && problem.fields.size() == 1 && problem.constraints.empty();
   const bool has_levels = problem.max_degree() > 1 || problem.mesh.refine > 0 || is_coarsened(problem);
-  constexpr double seconds_per_unknown = 1e-8, long_seconds = 2;
-  const double points = num_unknowns / problem.fields.front().num_components();
-  const double iterations = expected_jacobi_iterations(points, tdim);
-  return is_open && has_levels && iterations * num_unknowns * seconds_per_unknown > long_seconds;
+  return is_open && has_levels &&
+         problem::takes_long_with_jacobi(num_unknowns, problem.fields.front().num_components(), tdim);
 }
 
 } // namespace
@@ -265,12 +168,7 @@ std::shared_ptr<const mesh::Mesh> make_mesh(const io::Problem& problem) {
 }
 
 bool uses_multigrid(const io::Problem& problem) {
-  if (uses_blocks(problem)) return std::ranges::find(problem.blocks, "multigrid") != problem.blocks.end();
-  return problem.solver.preconditioner == "multigrid" && !solvers::find_method(problem.solver.method).is_direct;
-}
-
-bool uses_blocks(const io::Problem& problem) {
-  return problem.solver.preconditioner == "block" && !solvers::find_method(problem.solver.method).is_direct;
+  return problem::uses_multigrid(preconditioner_of(problem), problem.solver.method);
 }
 
 mesh::Generations make_meshes(io::Problem& problem) {
@@ -293,7 +191,7 @@ mesh::Generations make_meshes(io::Problem& problem) {
     auto coarsest = std::make_shared<const mesh::Mesh>(std::move(*read));
     if (source.refine > 0) {
       require_valid(*coarsest); // messages name cells of the file, not refined ones
-      require_fits(problem, *coarsest, refinement_factor(problem, coarsest->tdim));
+      problem::require_sample_fits(memory_of(problem), *coarsest, refinement_factor(problem, coarsest->tdim));
     }
     result = mesh::refined_generations(std::move(coarsest), source.refine);
   }
@@ -302,18 +200,6 @@ mesh::Generations make_meshes(io::Problem& problem) {
     result = with_periodic_facets(problem, *result.finest(),
                                   [&](const auto& pairs) { return mesh::periodic_generations(result, pairs); });
   return result;
-}
-
-double count_unknowns(const io::Problem& problem, const mesh::Mesh& mesh) {
-  double count = 0;
-  for (const auto& field : problem.fields) count += field.num_components() * count_nodes(field, mesh);
-  return count;
-}
-
-double estimate_bytes(const io::Problem& problem, const mesh::Mesh& mesh, const mesh::CellBatches& batches) {
-  double bytes = sizeof(double) * num_vectors(problem) * count_unknowns(problem, mesh);
-  for (const auto& block : batches.blocks) bytes += table_bytes(problem, block.shape, block.num_cells);
-  return bytes;
 }
 
 namespace {
@@ -343,59 +229,11 @@ op::System make_system(const io::Problem& problem, const std::shared_ptr<const m
   cells_per_batch = std::max(cells_per_batch, op::level_cells_per_batch(problem.level_precision, degree));
   const auto discretisation = std::make_shared<const space::Discretisation>(
       mesh, space::DiscretisationOptions{.degree = degree, .cells_per_batch = cells_per_batch});
-  const double needed = estimate_bytes(problem, *mesh, discretisation->batches());
-  if (needed > mesh::available_memory_bytes())
-    refuse_size(problem, count_unknowns(problem, *mesh), static_cast<double>(mesh->num_cells()), needed);
+  problem::require_fits(memory_of(problem), *mesh, discretisation->batches());
   std::vector<std::shared_ptr<const space::FunctionSpace>> spaces;
   for (const auto& field : problem.fields)
-    spaces.push_back(space::FunctionSpace::make(
-        discretisation,
-        {.family = field.family, .degree = field.degree, .components = field.components, .name = field.name}));
+    spaces.push_back(space::FunctionSpace::make(discretisation, options_of(field)));
   return op::make_system(std::move(spaces));
-}
-
-void require_stored_fits(const io::Problem& problem, const op::System& system, const PlannedForms& forms) {
-  double kept = 0, passing = 0;
-  const op::GeneratedBlock* largest = nullptr;
-  const auto add_up = [&](const std::shared_ptr<op::GeneratedForm>& form) {
-    double bytes = 0;
-    for (const auto& piece : form->pieces) {
-      bytes += op::stored_bytes(piece);
-      if (largest == nullptr || op::stored_bytes(piece) > op::stored_bytes(*largest)) largest = &piece;
-    }
-    return bytes;
-  };
-  for (const auto& form : forms.kept) kept += add_up(form);
-  for (const auto& form : forms.passing) passing = std::max(passing, add_up(form));
-  const double needed = estimate_bytes(problem, *system.mesh, *system.batches) + kept + passing;
-  if (needed <= mesh::available_memory_bytes()) return;
-  const auto& kernel = largest->kernel;
-  refuse_size(problem, static_cast<double>(system.size()), static_cast<double>(system.mesh->num_cells()), needed,
-              fmt::format("{:.1f} GB of it is what kernels store, most of them '{}' with {} numbers at each of the {} "
-                          "quadrature points of a cell; use fewer points (numerics.points), lower the degree, refine "
-                          "less, or recompute (--plan \"factors=recompute\")",
-                          1e-9 * (kept + passing), kernel.info.name, kernel.generation.stored_point_slots,
-                          kernel.info.num_points));
-}
-
-std::vector<std::pair<std::string, std::int64_t>> cells_per_shape(const mesh::Mesh& mesh) {
-  std::vector<std::pair<std::string, std::int64_t>> counts;
-  for (const auto& group : mesh.groups) {
-    const std::string name(element::name(group.shape));
-    const auto found =
-        std::find_if(counts.begin(), counts.end(), [&](const auto& entry) { return entry.first == name; });
-    if (found != counts.end())
-      found->second += group.num_cells();
-    else
-      counts.emplace_back(name, group.num_cells());
-  }
-  return counts;
-}
-
-std::vector<std::string> field_names(const io::Problem& problem) {
-  std::vector<std::string> result;
-  for (const auto& field : problem.fields) result.push_back(field.name);
-  return result;
 }
 
 void require_no_other_all(const mesh::Mesh& mesh, const std::string& place) {

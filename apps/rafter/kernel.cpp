@@ -6,11 +6,11 @@
 #include <rafter/operator/generate/matrix_builder.hpp>
 #include <rafter/operator/matrix/assembled_matrix.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
+#include <rafter/problem/measurement.hpp>
 #include <rafter/schedule/plan.hpp>
 
 #include "commands.hpp"
 #include "exit_code.hpp"
-#include "measurement.hpp"
 #include "plan_table.hpp"
 #include "problem_data.hpp"
 #include "problem_solver.hpp"
@@ -84,14 +84,13 @@ void print_operator(const op::Operator& A, const report::OperatorReport& report,
 }
 
 /// Comments in the file tell which rows, counted from 1, belong to which field.
-void write_matrix(const std::string& name, const PreparedProblem& prepared) {
+void write_matrix(const std::string& name, const problem::PreparedProblem& prepared, const std::string& source) {
   const auto& system = prepared.system();
-  std::vector<std::string> comments{"made by rafter " RAFTER_VERSION " from " + prepared.problem().source};
+  std::vector<std::string> comments{"made by rafter " RAFTER_VERSION " from " + source};
   std::int64_t first = 1;
   for (std::size_t f = 0; f < system.spaces.size(); ++f) {
     const auto count = system.spaces[f]->num_dofs();
-    comments.push_back(
-        fmt::format("rows {} to {}: field {}", first, first + count - 1, prepared.problem().fields[f].name));
+    comments.push_back(fmt::format("rows {} to {}: field {}", first, first + count - 1, prepared.names()[f]));
     first += count;
   }
   const auto& A = prepared.operator_a();
@@ -106,31 +105,28 @@ int run_kernel(const KernelOptions& options) {
   auto problem = io::read_problem(options.problem.file, options.problem.overrides);
   problem.output.file.clear(); // the subcommand solves nothing, so that there is no output
   base::claim_outputs(std::vector<base::NamedFile>{{"--matrix", options.matrix}}, input_files(problem));
-  Phases phases;
-  const PreparedProblem prepared(problem,
-                                 {.device = options.problem.device,
-                                  .threads = options.problem.threads,
-                                  .plan = options.problem.plan,
-                                  .weighs_all_plans = true,
-                                  .solves = false},
-                                 {}, phases);
+  const auto made = prepare_operators(
+      problem, {.device = options.problem.device, .threads = options.problem.threads, .plan = options.problem.plan},
+      true);
+  const auto& prepared = *made;
   const auto& A = prepared.operator_a();
   report::PlanList plans;
-  const auto report = report_operator(A, prepared.machine());
-  warn_if_busy(prepared.machine());
+  const auto report = problem::report_operator(A, prepared.machine());
+  problem::warn_if_busy(prepared.machine());
   print_operator(A, report, options, plans);
   if (A.precision_error() > 0)
     fmt::print("\nprecision: the operator differs from double precision by {:.2g} of its size\n", A.precision_error());
   if (const auto* L = prepared.linear_form()) {
     fmt::print("\n");
-    print_costs(L->kernels().counts(), report_linear_form(*L, prepared.system(), prepared.machine()), A.num_unknowns());
+    print_costs(L->kernels().counts(), problem::report_linear_form(*L, prepared.system(), prepared.machine()),
+                A.num_unknowns());
     for (const auto& info : L->kernels().info()) print_kernel(info, options, plans);
   }
   fmt::print("\nMDoF/s: 10^6 unknowns per second; GFLOP/s: 10^9 operations of the algorithm as written per second; "
              "GB/s: 10^9\n"
              "bytes per second to and from memory, each number counted once; tables of plans:\n{}\n{}",
              plan_table_legend(), plans.text());
-  if (!options.matrix.empty()) write_matrix(options.matrix, prepared);
+  if (!options.matrix.empty()) write_matrix(options.matrix, prepared, problem.source);
   return exit_done;
 }
 

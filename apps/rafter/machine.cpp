@@ -5,13 +5,13 @@
 #include <rafter/device/device.hpp>
 #include <rafter/device/host/cpu.hpp>
 #include <rafter/machine/machine.hpp>
+#include <rafter/problem/measurement.hpp>
 #include <rafter/report/report.hpp>
 #include <rafter/tune/device_probe.hpp>
 
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "interrupt.hpp"
-#include "measurement.hpp"
 
 namespace rafter::app {
 namespace {
@@ -129,7 +129,7 @@ int run_machine(const MachineOptions& options) {
   const auto machine = machine::load_or_probe({.is_fresh = options.is_fresh});
   require_not_interrupted();
   if (options.is_json) {
-    warn_if_busy(machine);
+    problem::warn_if_busy(machine);
     fmt::print("{}\n", base::trimmed(machine::to_json(machine)));
     return exit_done;
   }

@@ -66,7 +66,7 @@ form::Expr ProblemData::add(const io::Coefficient& coefficient, const form::Expr
     const io::VtkHdfReader file(data.source->file);
     const int components = data.components ? *data.components : default_components(file, data.source->field);
     auto& field = make(coefficient.name, components == 1 ? 0 : components, data.degree.value_or(file.order()));
-    space::interpolate(*field.space, file.function(data.source->field, components), field.values.host_overwrite());
+    space::interpolate(*field.space, file.function(data.source->field, components), field.values->host_overwrite());
     return form::field(field.space, coefficient.name);
   });
 }
@@ -74,7 +74,7 @@ form::Expr ProblemData::add(const io::Coefficient& coefficient, const form::Expr
 ProblemData::Field& ProblemData::make(const std::string& name, int components, int degree) {
   auto space = space::FunctionSpace::make(discretisation_, {.degree = degree, .components = components, .name = name});
   const auto size = static_cast<std::size_t>(space->num_local());
-  return fields_.emplace_back(Field{std::move(space), op::Vector(device_, size)});
+  return fields_.emplace_back(Field{std::move(space), std::make_shared<op::Vector>(device_, size)});
 }
 
 /// Expressions of x are evaluated at the nodes. Expressions that hold fields or jump between tags have no single value
@@ -90,17 +90,23 @@ void ProblemData::fill(Field& field, const form::Expr& value) const {
     const form::PointEvaluator evaluator(value);
     space::interpolate(
         *field.space, [&](std::span<const double> x, std::span<double> values) { evaluator(x, values); },
-        field.values.host_overwrite());
+        field.values->host_overwrite());
     return;
   }
-  std::vector<double> projected(field.values.size());
+  std::vector<double> projected(field.values->size());
   space::project(*field.space, lowered, values(), projected);
-  std::ranges::copy(projected, field.values.host_overwrite().begin());
+  std::ranges::copy(projected, field.values->host_overwrite().begin());
+}
+
+std::vector<problem::NamedValues> ProblemData::named_values() const {
+  std::vector<problem::NamedValues> result;
+  for (const auto& field : fields_) result.emplace_back(field.space->name, field.values, field.space);
+  return result;
 }
 
 std::vector<space::FieldValues> ProblemData::values() const {
   std::vector<space::FieldValues> result;
-  for (const auto& field : fields_) result.push_back({field.space, field.values.host_read()});
+  for (const auto& field : fields_) result.push_back({field.space, field.values->host_read()});
   return result;
 }
 

@@ -10,6 +10,7 @@
 #include <rafter/form/lowered.hpp>
 #include <rafter/io/problem.hpp>
 #include <rafter/operator/operator.hpp>
+#include <rafter/problem/preconditioner_choice.hpp>
 #include <rafter/space/expression_evaluator.hpp>
 #include <rafter/space/function_space.hpp>
 
@@ -40,20 +41,15 @@ public:
   /// that names the coefficient.
   form::Expr add(const io::Coefficient& coefficient, const form::Expr* value);
 
-  /// Binds the values of all those fields that a form uses.
-  template <class Target> void bind(Target& target, const form::LoweredForm& form) const {
-    for (const auto& field : fields_)
-      if (std::ranges::find(form.field_names, field.space->name) != form.field_names.end())
-        target.set(field.space->name, field.values);
-  }
-
+  /// Returns all these fields with their names.
+  std::vector<problem::NamedValues> named_values() const;
   /// Returns all these fields for evaluation at points.
   std::vector<space::FieldValues> values() const;
 
 private:
   struct Field {
     std::shared_ptr<const space::FunctionSpace> space;
-    op::Vector values;
+    std::shared_ptr<op::Vector> values;
   };
   Field& make(const std::string& name, int components, int degree);
   void fill(Field& field, const form::Expr& value) const;

@@ -19,6 +19,7 @@
 #include <rafter/mesh/tag_uses.hpp>
 #include <rafter/mesh/values_by_tag.hpp>
 #include <rafter/operator/generate/domain.hpp>
+#include <rafter/problem/operator_checks.hpp>
 #include <rafter/solve/residual_problem.hpp>
 
 #include "text_position.hpp"
@@ -83,29 +84,6 @@ void require_tags_of(const mesh::Mesh& mesh, const form::Form& form, const io::E
     }
 }
 
-/// Throws InputError unless every field has a term and an equation.
-void require_all_fields(const io::Problem& problem, const ProblemForms::Spaces& spaces,
-                        const form::LoweredForm& lowered) {
-  const auto& text = problem.forms.main();
-  const auto key = problem.forms.main_key();
-  if (lowered.integrals.empty())
-    refuse(text.location, key,
-           problem.forms.F ? "no term holds an unknown: the derivative of the form vanishes identically"
-                           : "the form vanishes identically");
-  const auto has = [](const auto& all, const auto& space) {
-    return std::find(all.begin(), all.end(), space) != all.end();
-  };
-  for (std::size_t i = 0; i < spaces.size(); ++i) {
-    if (!has(lowered.trial_spaces, spaces[i]))
-      refuse(text.location, key,
-             fmt::format("no term holds the unknown '{}': the problem does not determine it", spaces[i]->name));
-    if (!has(lowered.test_spaces, spaces[i]))
-      refuse(text.location, key,
-             fmt::format("no term holds the test function '{}': there are fewer equations than unknowns",
-                         problem.test_name(i)));
-  }
-}
-
 /// Returns a scope that knows why names of the problem that it does not have may not stand in its texts.
 form::Scope explained(const io::Problem& problem, form::Scope scope) {
   const std::string accepted =
@@ -129,13 +107,6 @@ form::Scope explained(const io::Problem& problem, form::Scope scope) {
 }
 
 } // namespace
-
-bool is_function_of_x(const form::Expr& e) {
-  return !form::any_node(e, [](const form::Expr& node) {
-    return node.kind() == form::NodeKind::field ||
-           (node.kind() == form::NodeKind::coefficient && node.node().coefficient->is_by_tag);
-  });
-}
 
 ProblemForms::ProblemForms(const io::Problem& problem, const mesh::Mesh& mesh, Spaces spaces, ProblemData& data)
     : problem_(problem), mesh_(mesh), spaces_(std::move(spaces)), time_(std::make_shared<form::CoefficientData>()),
@@ -176,7 +147,7 @@ void ProblemForms::add_coefficients(ProblemData& known) {
     }
     const auto value = data.data ? field_value(data.value, key + ".value") : tensor(data.value, key);
     add(data, data.data ? known.add(data, &value) : value);
-    if (!data.data && is_function_of_x(value)) point_coefficients_.emplace_back(&data, value);
+    if (!data.data && problem::is_function_of_x(value)) point_coefficients_.emplace_back(&data, value);
   }
 }
 
@@ -271,8 +242,6 @@ std::vector<form::Expr> ProblemForms::point_components(std::span<const io::Expre
   return result;
 }
 
-form::Expr ProblemForms::field(std::size_t index) const { return form::field(spaces_[index], spaces_[index]->name); }
-
 space::SpatialFunction ProblemForms::qfunction(std::span<const io::Expression> texts, std::span<const int> components,
                                                int num_components, const std::string& key) const {
   struct Part {
@@ -315,14 +284,9 @@ form::Form ProblemForms::parse_form(const io::Expression& text, const std::strin
   return form;
 }
 
-void ProblemForms::require_all_fields(const form::Form& form) const {
-  const auto lowered = located(problem_.forms.main(), problem_.forms.main_key(), [&] { return form::lower(form); });
-  app::require_all_fields(problem_, spaces_, lowered);
-}
-
 std::vector<form::Expr> ProblemForms::fields() const {
   std::vector<form::Expr> result;
-  for (std::size_t i = 0; i < spaces_.size(); ++i) result.push_back(field(i));
+  for (std::size_t i = 0; i < spaces_.size(); ++i) result.push_back(form::field(spaces_[i], spaces_[i]->name));
   return result;
 }
 
@@ -347,12 +311,6 @@ form::Form ProblemForms::residual() const {
 }
 
 form::Form ProblemForms::bilinear() const {
-  if (problem_.forms.F) {
-    const auto F = residual();
-    auto form = located(*problem_.forms.F, "forms.F", [&] { return form::derivative(F, fields()); });
-    require_all_fields(form);
-    return form;
-  }
   form::Scope scope(mesh_.gdim);
   scope.add_arguments(spaces_);
   auto form = parse_form(problem_.forms.a, "forms.a", with_everything(std::move(scope)));
@@ -361,12 +319,10 @@ form::Form ProblemForms::bilinear() const {
            fmt::format("a bilinear form is expected: every term with an unknown and a test function; found a form of "
                        "rank {} (0: neither, 1: a test function alone)",
                        form.rank()));
-  require_all_fields(form);
   return form;
 }
 
 form::Form ProblemForms::preconditioner() const {
-  if (!problem_.forms.preconditioner) return bilinear();
   const auto& text = *problem_.forms.preconditioner;
   form::Scope scope(mesh_.gdim);
   scope.add_arguments(spaces_);
@@ -380,7 +336,6 @@ form::Form ProblemForms::preconditioner() const {
 }
 
 std::optional<form::Form> ProblemForms::linear() const {
-  if (problem_.forms.F) return residual();
   if (!problem_.forms.L) return std::nullopt;
   form::Scope scope(mesh_.gdim);
   scope.add_arguments(spaces_);

@@ -12,7 +12,6 @@
 #include <rafter/form/lowering.hpp>
 #include <rafter/form/parser.hpp>
 #include <rafter/form/scope.hpp>
-#include <rafter/form/theta_scheme.hpp>
 #include <rafter/io/problem.hpp>
 #include <rafter/mesh/mesh.hpp>
 #include <rafter/space/function_space.hpp>
@@ -34,19 +33,19 @@ public:
   /// the object.
   ProblemForms(const io::Problem& problem, const mesh::Mesh& mesh, Spaces spaces, ProblemData& data);
 
-  /// Returns forms.a, or the derivative of forms.F by the fields. Throws InputError unless every term is bilinear
-  /// (linear in the test functions) and every field has a test and a trial function.
+  /// Returns forms.a. Throws InputError unless every term is bilinear (linear in the test functions).
   form::Form bilinear() const;
-  /// Returns the form whose diagonal blocks preconditioners are made of: forms.preconditioner, or else bilinear().
+  /// Returns forms.preconditioner, whose diagonal blocks preconditioners are made of.
   form::Form preconditioner() const;
-  /// Returns forms.L, or nothing when it is absent or zero. For a problem with forms.F it returns that form.
+  /// Returns forms.L, or nothing when it is absent or zero.
   std::optional<form::Form> linear() const;
-  /// Returns the forms of a time step, for forms.F or for forms.a less forms.L. Throws InputError as make_theta_forms()
-  /// does, and if forms.a is not linear in the fields.
-  form::ThetaForms theta_forms() const;
-  /// Returns the tangent of a time step with test functions, fields and known fields on other spaces, of which a pair
-  /// has (old, new).
-  form::LoweredForm theta_tangent(const std::vector<form::SpacePair>& spaces) const;
+  /// Returns forms.F, a linear form with the fields as data.
+  form::Form residual() const;
+  /// Returns forms.F, or forms.a less forms.L with the fields as data. Throws InputError if forms.a is not linear in
+  /// the fields.
+  form::Form residual_in_time() const;
+  /// Returns what the fields are in residual forms and functionals: known functions.
+  std::vector<form::Expr> fields() const;
   /// Sets the time for expressions. It counts for those that are bound to data or made into functions of x afterwards.
   void set_time(double time) { time_->values = {time}; }
   /// Returns a functional of the fields, which may use by name those before it in the file.
@@ -72,8 +71,6 @@ public:
   /// Returns `count` scalar expressions, from one text each or from one text that is a vector.
   std::vector<form::Expr> point_components(std::span<const io::Expression> texts, std::size_t count,
                                            const std::string& key) const;
-  /// Returns what a field is in functionals: a known function.
-  form::Expr field(std::size_t index) const;
   /// Returns whether the values depend on the time.
   bool depends_on_time(std::span<const io::Expression> texts, std::size_t count, const std::string& key) const;
   /// Returns a function of x that sets those of num_components values that `components` lists (all if it is empty), and
@@ -93,17 +90,9 @@ private:
   /// Does the same, but one text may be a vector.
   form::Expr field_value(const io::TensorExpression& value, const std::string& key) const;
   void require_tags_of(const io::Coefficient& coefficient) const;
-  /// Returns forms.F, a linear form with the fields as data.
-  form::Form residual() const;
-  void require_all_fields(const form::Form& form) const;
   void require_no_time_derivative(bool is_found, const io::Expression& text, const std::string& key) const;
   /// Returns a scope with the fields and their test functions.
   form::Scope residual_scope() const;
-  /// Returns forms.F, or forms.a less forms.L with the fields as data.
-  form::Form residual_in_time() const;
-  std::vector<form::Expr> fields() const;
-  /// Returns the names of the known fields, which do not change in time.
-  std::vector<std::string> known_fields() const;
   form::Scope with_everything(form::Scope scope) const;
   form::Form parse_form(const io::Expression& text, const std::string& key, const form::Scope& scope) const;
 
@@ -117,8 +106,5 @@ private:
   std::vector<std::pair<const io::Coefficient*, form::Expr>> coefficients_, point_coefficients_;
   std::vector<std::shared_ptr<form::CoefficientData>> functional_numbers_;
 };
-
-/// Returns whether the expression holds no field and no coefficient by tag, so that it can be evaluated at any point.
-bool is_function_of_x(const form::Expr& e);
 
 } // namespace rafter::app

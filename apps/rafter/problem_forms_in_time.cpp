@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/form/theta_scheme.hpp>
 #include <rafter/form/time_derivative.hpp>
 
 #include "problem_forms.hpp"
@@ -56,34 +57,6 @@ form::Form ProblemForms::residual_in_time() const {
     refuse(forms.L->location, "forms.L",
            "a linear form is expected: no term may hold a field that is solved for; such terms stand in forms.a");
   return form - load;
-}
-
-std::vector<std::string> ProblemForms::known_fields() const {
-  std::vector<std::string> result;
-  for (const auto& coefficient : problem_.coefficients)
-    if (coefficient.data) result.push_back(coefficient.name);
-  return result;
-}
-
-form::ThetaForms ProblemForms::theta_forms() const {
-  const auto form = residual_in_time();
-  const auto& time = *problem_.time;
-  auto forms = located(problem_.forms.main(), problem_.forms.main_key(),
-                       [&] { return form::make_theta_forms(form, fields(), known_fields(), time.theta); });
-  try {
-    form::require_theta(forms, time.theta);
-  } catch (const base::InputError& error) {
-    std::vector<std::string> names;
-    for (std::size_t f = 0; f < spaces_.size(); ++f)
-      if (forms.roles[f] != form::FieldRole::differential) names.push_back(spaces_[f]->name);
-    refuse(time.theta_location, "time.theta",
-           fmt::format("{}; {} holds no dt() of {}", error.what(), problem_.forms.main_key(), base::join(names, ", ")));
-  }
-  return forms;
-}
-
-form::LoweredForm ProblemForms::theta_tangent(const std::vector<form::SpacePair>& spaces) const {
-  return form::theta_tangent_on(residual_in_time(), fields(), known_fields(), problem_.time->theta, spaces);
 }
 
 } // namespace rafter::app

@@ -29,7 +29,7 @@ void require_one_process() {
 }
 
 /// Tells the progress of the run, unless that is to be quiet.
-Solution run_problem(const io::Problem& problem, const SolveOptions& options) {
+problem::Solution run_problem(const io::Problem& problem, const SolveOptions& options) {
   const RunOptions run{
       .device = options.problem.device, .threads = options.problem.threads, .plan = options.problem.plan};
   if (options.is_quiet) return solve_problem(problem, run);
@@ -37,16 +37,17 @@ Solution run_problem(const io::Problem& problem, const SolveOptions& options) {
   const double rtol = problem.forms.F && !problem.time ? problem.newton.rtol : problem.solver.control.rtol;
   return solve_problem(
       problem, run,
-      {.event = [&console](const std::string& text) { console.event(text); },
-       .compilation = [&console](std::size_t number, std::size_t count) { console.compilation(number, count); },
-       .iteration =
-           [&console, rtol](int number, double residual) {
-             console.iteration(number, residual, rtol);
-             return true;
-           }});
+      problem::Progress{
+          .event = [&console](const std::string& text) { console.event(text); },
+          .compilation = [&console](std::size_t number, std::size_t count) { console.compilation(number, count); },
+          .iteration =
+              [&console, rtol](int number, double residual) {
+                console.iteration(number, residual, rtol);
+                return true;
+              }});
 }
 
-void print_report(const Solution& solution, const io::Problem& problem, report::Detail detail) {
+void print_report(const problem::Solution& solution, const io::Problem& problem, report::Detail detail) {
   const auto& report = solution.report;
   if (!report.machine.warning.empty() && !report.operators.empty()) base::warn_once(report.machine.warning);
   fmt::print("{}", report::to_text(report, detail));

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <rafter/io/problem.hpp>
+#include <rafter/mesh/generations.hpp>
 #include <rafter/problem/problem.hpp>
 
-/// States what a problem file asks of a solve for the driver, whose messages name places in the file.
+/// A problem file, whose parts are texts, becomes a problem of objects. Messages of whoever solves it name places in
+/// the file.
 namespace rafter::app {
 
-class ProblemForms;
-struct RunEvents;
+solvers::NullSpaceCondition::Kind kind_of(io::Constraint::Kind kind);
 
-problem::Places places_of(const io::Problem& problem);
+/// Returns the preconditioner of a problem. Multigrid makes its levels from `meshes`.
+problem::PreconditionerChoice preconditioner_of(const io::Problem& problem, const mesh::Generations& meshes = {});
 
-/// Refers to the problem, which must outlive the result.
-problem::Problem state(const io::Problem& problem, const RunEvents& events);
-
-/// Returns a message that tells which coefficient is not finite and where, or "" if there is none.
-std::string describe_non_finite(const io::Problem& problem, const ProblemForms& forms, const mesh::Mesh& mesh);
+/// Makes spaces, forms, conditions and everything else of a problem on its meshes, which make_meshes() has made.
+/// `options` say on what device, with what plan and by how many threads it will run. Throws InputError with the place
+/// in the file for texts that are wrong, and EnvironmentError where the problem does not fit into memory.
+problem::Problem state(const io::Problem& file, const mesh::Generations& meshes, op::OperatorOptions options);
 
 } // namespace rafter::app

@@ -6,6 +6,7 @@
 #include <rafter/base/terminal_text.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/operator/tuning.hpp>
+#include <rafter/problem/measurement.hpp>
 #include <rafter/report/report.hpp>
 #include <rafter/tune/store.hpp>
 
@@ -13,7 +14,6 @@
 #include "console.hpp"
 #include "exit_code.hpp"
 #include "interrupt.hpp"
-#include "measurement.hpp"
 #include "plan_table.hpp"
 #include "problem_data.hpp"
 #include "problem_solver.hpp"
@@ -80,7 +80,7 @@ Json kernel_json(const op::TunedKernel& tuned, int cells_per_batch) {
           {"candidates", candidates}};
 }
 
-void write_record(const std::string& path, const std::string& title, const PreparedProblem& prepared,
+void write_record(const std::string& path, const std::string& title, const problem::PreparedProblem& prepared,
                   const std::vector<op::TunedKernel>& tuned) {
   Json kernels = Json::array();
   for (const auto& kernel : tuned) kernels.push_back(kernel_json(kernel, prepared.system().batches->cells_per_batch));
@@ -102,11 +102,9 @@ int run_tune(const TuneOptions& options) {
   auto problem = io::read_problem(options.problem.file, options.problem.overrides);
   base::claim_outputs(std::vector<base::NamedFile>{{"--record", options.record}}, input_files(problem));
   problem.output.file.clear(); // the subcommand solves nothing, so that there is no output
-  Phases phases;
-  const PreparedProblem prepared(
-      problem,
-      {.device = options.problem.device, .threads = options.problem.threads, .weighs_all_plans = true, .solves = false},
-      {}, phases);
+  const auto made =
+      prepare_operators(problem, {.device = options.problem.device, .threads = options.problem.threads}, true);
+  const auto& prepared = *made;
   Console console;
   op::TuningOptions tuning;
   tuning.search.is_exhaustive = options.is_exhaustive || !options.record.empty();
@@ -121,7 +119,7 @@ int run_tune(const TuneOptions& options) {
   const auto matrix = op::tune_matrix(form, prepared.system(), kernel_options, tuning);
   console.clear();
   if (!options.record.empty()) write_record(options.record, problem.title, prepared, tuned);
-  warn_if_busy(prepared.machine());
+  problem::warn_if_busy(prepared.machine());
   report::PlanList plans;
   for (const auto& kernel : tuned) print_kernel(kernel, plans);
   if (matrix) print_matrix(*matrix);

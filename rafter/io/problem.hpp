@@ -222,7 +222,6 @@ struct Problem {
   Location method_location, coarse_location;   ///< places of solver.method and solver.multigrid.coarse, where given
   std::optional<Location> coarsening_location; ///< place of solver.multigrid.coarsening; absent: it is not given
   bool has_solver_method = false;  ///< whether solver.method is given; if not, a small problem is solved directly
-  std::string method_reason;       ///< why another method than the default was chosen for a file that names none
   bool has_iteration_keys = false; ///< whether keys of [solver] are given that only iterative methods read
   solvers::NewtonOptions newton;   ///< options for a residual form; the member `solver` is not used
   std::optional<Time> time;        ///< absent: the problem is stationary

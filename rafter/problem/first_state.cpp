@@ -10,17 +10,17 @@
 namespace rafter::problem {
 namespace {
 
-void require_finite_start(const Problem& problem, solvers::ResidualProblem& equations, const op::Vector& start) {
+void require_finite_start(const Request& request, solvers::ResidualProblem& equations, const op::Vector& start) {
   op::Vector r(start.device(), start.size());
   const solvers::VectorOps ops(start.device());
   const auto require = [&](std::string_view what) {
     if (ops.first_non_finite(r) < 0) return;
-    if (const auto coefficient = problem.what_is_not_finite(); !coefficient.empty())
+    if (const auto coefficient = request.statement.what_is_not_finite(); !coefficient.empty())
       throw base::InputError(coefficient);
-    throw base::InputError(
-        at(problem.places.form, fmt::format("{}: {} the starting state is not finite: {}; fields.NAME.initial = "
-                                            "\"expression\" gives another state to start from",
-                                            problem.form_name, what, equations.describe_non_finite(r, start))));
+    throw base::InputError(at(request.statement.places.form,
+                              fmt::format("{}: {} the starting state is not finite: {}; fields.NAME.initial = "
+                                          "\"expression\" gives another state to start from",
+                                          request.statement.form_name, what, equations.describe_non_finite(r, start))));
   };
   equations.residual(start, r);
   require("the residual of");
@@ -31,55 +31,55 @@ void require_finite_start(const Problem& problem, solvers::ResidualProblem& equa
   require("the derivative of the residual at");
 }
 
-void require_finite_step(const Problem& problem, solvers::ThetaStepper& stepper, const solvers::TimeStep& first,
+void require_finite_step(const Request& request, solvers::ThetaStepper& stepper, const solvers::TimeStep& first,
                          const op::Vector& state, const std::function<void(double time)>& set_time) {
   const auto found = stepper.describe_non_finite(first, state);
   if (found.empty()) return;
   std::string coefficient;
   for (const double time : {first.begin, first.end}) {
     if (set_time) set_time(time);
-    if (coefficient.empty()) coefficient = problem.what_is_not_finite();
+    if (coefficient.empty()) coefficient = request.statement.what_is_not_finite();
   }
-  throw base::InputError(
-      !coefficient.empty()
-          ? coefficient
-          : at(problem.places.form, fmt::format("{}: the first step has no finite value: {}; check the expressions and "
-                                                "the state at the first time, fields.NAME.initial",
-                                                problem.form_name, found)));
+  throw base::InputError(!coefficient.empty()
+                             ? coefficient
+                             : at(request.statement.places.form,
+                                  fmt::format("{}: the first step has no finite value: {}; check the expressions and "
+                                              "the state at the first time, fields.NAME.initial",
+                                              request.statement.form_name, found)));
 }
 
 } // namespace
 
-MethodChoice choose_for_residual(const Problem& problem, solvers::ResidualProblem& equations, const op::Operator& A,
+MethodChoice choose_for_residual(const Request& request, solvers::ResidualProblem& equations, const op::Operator& A,
                                  const op::Vector& start) {
-  require_finite_start(problem, equations, start);
-  return choose_for_tangents(problem, A, start, [&](const op::Vector& state) { equations.linearise(state); });
+  require_finite_start(request, equations, start);
+  return choose_for_tangents(request, A, start, [&](const op::Vector& state) { equations.linearise(state); });
 }
 
-MethodChoice choose_for_steps(const Problem& problem, solvers::ThetaStepper& stepper, const op::Operator& A,
+MethodChoice choose_for_steps(const Request& request, solvers::ThetaStepper& stepper, const op::Operator& A,
                               const solvers::TimeStep& first, const op::Vector& state,
                               const std::function<solvers::ConstrainedNullSpace()>& null_space,
                               const std::function<void(double time)>& set_time) {
   if (set_time) set_time(first.end);
   stepper.bind(first, state);
   if (!stepper.is_linear()) {
-    require_finite_step(problem, stepper, first, state, set_time);
-    return choose_for_tangents(problem, A, state, [&](const op::Vector& other) { stepper.bind(first, other); });
+    require_finite_step(request, stepper, first, state, set_time);
+    return choose_for_tangents(request, A, state, [&](const op::Vector& other) { stepper.bind(first, other); });
   }
   const Probe probe = make_probe(A, 1);
-  require_finite(A, probe, problem);
-  require_finite_step(problem, stepper, first, state, set_time);
+  require_finite(A, probe, request);
+  require_finite_step(request, stepper, first, state, set_time);
   if (null_space) {
     auto fixed = null_space();
-    require_regular(A, probe, problem, *fixed.null_space());
+    require_regular(A, probe, request, *fixed.null_space());
     stepper.use_null_space(std::move(fixed));
   } else {
     const solvers::NullSpace none;
-    require_regular(A, probe, problem, problem.solver.null_space ? *problem.solver.null_space : none);
+    require_regular(A, probe, request, request.solver.null_space ? *request.solver.null_space : none);
   }
-  auto choice = choose_method(problem, A, probe);
-  require_symmetric(A, probe, problem, choice.method);
-  if (!solvers::find_method(choice.method).is_direct) require_diagonal(A, problem);
+  auto choice = choose_method(request, A, probe);
+  require_symmetric(A, probe, request, choice.method);
+  if (!solvers::find_method(choice.method).is_direct) require_diagonal(A, request);
   return choice;
 }
 

@@ -21,14 +21,15 @@ namespace rafter::problem {
 namespace {
 
 /// Throws InputError unless the values of the linear form and their norm are finite.
-void require_finite_load(const Problem& problem, const op::Vector& b) {
+void require_finite_load(const Request& request, const op::Vector& b) {
   if (std::isfinite(solvers::VectorOps(b.device()).norm(b))) return;
-  const auto found = problem.what_is_not_finite();
-  throw base::InputError(
-      !found.empty() ? found
-                     : at(problem.places.load, at(problem.load_name, "the right-hand side is not finite, or its norm "
-                                                                     "exceeds the largest double, 1.8e308: check its "
-                                                                     "expressions")));
+  const auto found = request.statement.what_is_not_finite();
+  throw base::InputError(!found.empty()
+                             ? found
+                             : at(request.statement.places.load,
+                                  at(request.statement.load_name, "the right-hand side is not finite, or its norm "
+                                                                  "exceeds the largest double, 1.8e308: check its "
+                                                                  "expressions")));
 }
 
 std::vector<std::string> names_of(const op::System& system) {
@@ -39,34 +40,34 @@ std::vector<std::string> names_of(const op::System& system) {
 
 } // namespace
 
-LinearSolve::LinearSolve(const Problem& problem, const op::Operator& A, const LinearParts& parts)
-    : problem_(problem), A_(A) {
+LinearSolve::LinearSolve(const Request& request, const op::Operator& A, const LinearParts& parts)
+    : request_(request), A_(A) {
   auto choice = [&] { // the vectors of the probe go before others are made
-    if (!problem.is_checked) {
+    if (!request.is_checked) {
       if (parts.null_space) null_space_ = parts.null_space();
-      return MethodChoice{problem.solver.method, {}};
+      return MethodChoice{request.solver.method, {}};
     }
     const Probe probe = make_probe(A, 1);
-    require_finite(A, probe, problem);
+    require_finite(A, probe, request);
     if (parts.null_space) null_space_ = parts.null_space();
-    require_regular(A, probe, problem, *null_space_.null_space());
-    auto result = choose_method(problem, A, probe);
-    require_symmetric(A, probe, problem, result.method);
+    require_regular(A, probe, request, *null_space_.null_space());
+    auto result = choose_method(request, A, probe);
+    require_symmetric(A, probe, request, result.method);
     return result;
   }();
   make_right_hand_side(parts);
   if (parts.start) parts.start(x_);
-  options_ = problem.solver;
+  options_ = request.solver;
   options_.control.field_offsets = field_offsets(A.system());
   options_.null_space = null_space_.null_space();
   if (parts.preconditioner) parts.preconditioner(options_);
   try {
     take(std::move(choice));
   } catch (const base::SolverError& error) {
-    if (problem.is_checked && !solvers::find_method(choice_.method).is_direct) require_diagonal(A, problem);
-    auto other = choose_without_preconditioner(problem, A, error);
-    if (problem.is_checked && options_.method == "direct") throw base::SolverError(with_causes(error.what(), A));
-    if (!other) refuse_preconditioner(problem, error);
+    if (request.is_checked && !solvers::find_method(choice_.method).is_direct) require_diagonal(A, request);
+    auto other = choose_without_preconditioner(request, A, error);
+    if (request.is_checked && options_.method == "direct") throw base::SolverError(with_causes(error.what(), A));
+    if (!other) refuse_preconditioner(request, error);
     take(std::move(*other));
   }
 }
@@ -80,7 +81,7 @@ void LinearSolve::make_right_hand_side(const LinearParts& parts) {
     parts.load(b_);
   else
     ops.fill(0, b_);
-  if (problem_.is_checked) require_finite_load(problem_, b_);
+  if (request_.is_checked) require_finite_load(request_, b_);
   op::Vector load = A_.make_vector();
   ops.copy(b_, load);
   A_.apply_boundary_values(b_, x_);
@@ -91,18 +92,18 @@ void LinearSolve::make_right_hand_side(const LinearParts& parts) {
 void LinearSolve::take(MethodChoice choice) {
   choice_ = std::move(choice);
   options_.method = choice_.method;
-  preconditioner_ = make_preconditioner(problem_, A_, options_);
+  preconditioner_ = make_preconditioner(request_, A_, options_);
 }
 
 solvers::Result LinearSolve::run_method(solvers::SolverOptions options) {
   options.control.monitor = [this](int iteration, double residual) {
-    return !(problem_.is_stopped && problem_.is_stopped()) &&
-           (!problem_.iteration || problem_.iteration(iteration, residual));
+    const auto& own = request_.solver.control.monitor;
+    return request_.progress.goes_on(iteration, residual) && (!own || own(iteration, residual));
   };
   options.control.reference = reference_;
   options.fields = std::make_shared<const solvers::FieldBalance>(A_, names_of(A_.system()));
   solvers::Result result;
-  at_preconditioner(problem_.places, [&] { result = solvers::solve(A_, b_, x_, *preconditioner_, options); });
+  at_preconditioner(request_.statement.places, [&] { result = solvers::solve(A_, b_, x_, *preconditioner_, options); });
   return result;
 }
 
@@ -110,16 +111,16 @@ solvers::Result LinearSolve::run() {
   const solvers::VectorOps ops(A_.device());
   op::Vector start = A_.make_vector();
   ops.copy(x_, start);
-  const auto first = trial_options(problem_, options_);
+  const auto first = trial_options(request_, options_);
   auto result = run_method(first);
-  if (has_chosen_multigrid(problem_, first) && needs_jacobi(result, options_)) {
-    take_jacobi(problem_, options_, "multigrid does not serve here");
+  if (has_chosen_multigrid(request_, first) && needs_jacobi(result, options_)) {
+    take_jacobi(request_, options_, "multigrid does not serve here");
     take(std::move(choice_));
     ops.copy(start, x_);
     result = run_method(options_);
   }
-  if (auto other = choose_after(problem_, A_, result, *preconditioner_)) {
-    problem_.tell(fmt::format("solve: {} does not serve, {} follows", choice_.method, other->method));
+  if (auto other = choose_after(request_, A_, result, *preconditioner_)) {
+    request_.progress.notify(fmt::format("solve: {} does not serve, {} follows", choice_.method, other->method));
     take(std::move(*other));
     x_ = std::move(start);
     result = run_method(options_);

@@ -5,7 +5,7 @@
 #include <string>
 
 #include <rafter/problem/method_choice.hpp>
-#include <rafter/problem/problem.hpp>
+#include <rafter/problem/request.hpp>
 #include <rafter/solve/null_space_condition.hpp>
 
 /// Linear problems: an operator that has passed all checks gets a method, a preconditioner and a right-hand side, and
@@ -28,8 +28,8 @@ class LinearSolve {
 public:
   /// Checks the operator and makes what solves it. Throws InputError for an operator that is singular, not finite, or
   /// not symmetric where the method needs that, for a right-hand side that is not finite, and for preconditioners that
-  /// cannot be made. The problem, A and the parts must outlive the object.
-  LinearSolve(const Problem& problem, const op::Operator& A, const LinearParts& parts);
+  /// cannot be made. The request, A and the parts must outlive the object.
+  LinearSolve(const Request& request, const op::Operator& A, const LinearParts& parts);
 
   /// Solves, with the method that was chosen, and with another one if the first does not serve. explain() tells why a
   /// problem is hard.
@@ -49,7 +49,7 @@ private:
   void take(MethodChoice choice);
   solvers::Result run_method(solvers::SolverOptions options);
 
-  const Problem& problem_;
+  const Request& request_;
   const op::Operator& A_;
   solvers::ConstrainedNullSpace null_space_;
   op::Vector b_, x_; ///< vectors of the system with its constraints

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <rafter/base/log.hpp>
 #include <rafter/form/bilinear_parts.hpp>
 #include <rafter/mesh/limits.hpp>
 #include <rafter/problem/factor_forecast.hpp>
@@ -43,30 +44,30 @@ struct Factors {
 
 /// Direct solves that nobody asked for. A preconditioner that the user named serves no purpose then, nor do its keys,
 /// which warnings say.
-MethodChoice direct(const Problem& problem, std::string_view cause, const Factors& factors) {
-  if (problem.warn_of_direct_solve) problem.warn_of_direct_solve(cause);
+MethodChoice direct(const Request& request, std::string_view cause, const Factors& factors) {
+  if (request.statement.warn_of_direct_solve) request.statement.warn_of_direct_solve(cause);
   return {"direct", fmt::format("chosen because {}, and factors of the matrix are affordable (forecast: {})", cause,
                                 factors.text())};
 }
 
 /// Throws InputError about a problem that names no method and that neither cg nor a direct solve can take.
-[[noreturn]] void refuse_default(const Problem& problem, std::string_view cause, const op::System& system,
+[[noreturn]] void refuse_default(const Request& request, std::string_view cause, const op::System& system,
                                  const Factors& factors) {
   throw base::InputError(
-      at(problem.places.form,
+      at(request.statement.places.form,
          fmt::format("{}: {}, so that cg, the method of problems without solver.method, cannot take it; a direct solve "
                      "takes its place where the factors of the matrix are forecast to take at most {} s and half of "
                      "the memory, and here they take {}: set solver.method = \"gmres\", \"bicgstab\" or \"minres\" "
                      "with a preconditioner{}, or \"direct\"",
-                     problem.form_name, cause, most_seconds, factors.text(),
+                     request.statement.form_name, cause, most_seconds, factors.text(),
                      system.spaces.size() > 1 ? " (\"block\" for several fields)" : "")));
 }
 
-MethodChoice direct_or_refuse(const Problem& problem, std::string_view cause, const op::System& system,
+MethodChoice direct_or_refuse(const Request& request, std::string_view cause, const op::System& system,
                               bool is_symmetric) {
   const Factors factors(system, is_symmetric);
-  if (!factors.fit()) refuse_default(problem, cause, system, factors);
-  return direct(problem, cause, factors);
+  if (!factors.fit()) refuse_default(request, cause, system, factors);
+  return direct(request, cause, factors);
 }
 
 /// Returns the first field without a term of its own test and trial functions, whose entries on the diagonal are zero;
@@ -106,7 +107,7 @@ std::string what_cg_cannot_take(const op::System& system, const form::LoweredFor
   return is_seen_unsymmetric(bilinear) ? "the form is not symmetric" : "";
 }
 
-bool is_direct(const Problem& problem) { return solvers::find_method(problem.solver.method).is_direct; }
+bool is_direct(const Request& request) { return solvers::find_method(request.solver.method).is_direct; }
 
 bool has_positive_diagonal(const op::Operator& A) {
   op::Vector diagonal = A.make_vector();
@@ -133,64 +134,80 @@ std::optional<Probe> probe_near(const op::Operator& A, const op::Vector& start,
 
 } // namespace
 
+bool asks_for_iterations(const solvers::SolverOptions& solver) {
+  const solvers::SolverOptions usual;
+  const auto &control = solver.control, &of_usual = usual.control;
+  return control.max_iterations || control.stagnation_window != of_usual.stagnation_window ||
+         control.norm != of_usual.norm || control.monitor || solver.restart != usual.restart ||
+         solver.side != usual.side || solver.is_fused != usual.is_fused || solver.hierarchy != nullptr ||
+         !solver.blocks.empty();
+}
+
+void warn_of_unused_preconditioner(Request& request) {
+  if (!request.has_preconditioner || request.solver.preconditioner == "none") return;
+  request.statement.warn_of_direct_solve = [name = request.solver.preconditioner](std::string_view cause) {
+    base::warn(fmt::format("the preconditioner {} is not used: {}, and a direct solve takes its place", name, cause));
+  };
+}
+
 bool fits_direct_solve(const op::System& system) { return Factors(system, false).fit(); }
 
-std::optional<MethodChoice> choose_before_kernels(const Problem& problem, const op::System& system,
+std::optional<MethodChoice> choose_before_kernels(const Request& request, const op::System& system,
                                                   const form::LoweredForm& bilinear, const device::Device& device,
                                                   std::string_view plan) {
   const bool has_floats = plan.find("float") != std::string_view::npos;
-  if (problem.has_method || !device.shares_host_memory() || has_floats) return std::nullopt;
+  if (request.has_method || !device.shares_host_memory() || has_floats) return std::nullopt;
   const auto cause = what_cg_cannot_take(system, bilinear);
-  if (!cause.empty()) return direct_or_refuse(problem, cause, system, form::is_symmetric(bilinear));
+  if (!cause.empty()) return direct_or_refuse(request, cause, system, form::is_symmetric(bilinear));
   constexpr std::int64_t never_small = 500'000; // unknowns whose factors take more than short_seconds in any dimension
-  if (problem.has_preconditioner || problem.is_iterated || system.num_unknowns() > never_small) return std::nullopt;
+  if (request.has_preconditioner || request.is_iterated || system.num_unknowns() > never_small) return std::nullopt;
   const Factors factors(system, true);
   if (!factors.fit() || factors.forecast->seconds() >= short_seconds) return std::nullopt;
   return MethodChoice{
       "direct", fmt::format("chosen because the problem is small: the forecast of the factors is {}", factors.text())};
 }
 
-void choose_small(Problem& problem, const op::Operator& A) {
-  auto choice = choose_before_kernels(problem, A.system(), A.form(), *A.device(), A.is_single() ? "float" : "");
+void choose_small(Request& request, const op::Operator& A) {
+  auto choice = choose_before_kernels(request, A.system(), A.form(), *A.device(), A.is_single() ? "float" : "");
   if (!choice) return;
-  problem.solver.method = std::move(choice->method);
-  problem.method_reason = std::move(choice->reason);
+  request.solver.method = std::move(choice->method);
+  request.method_reason = std::move(choice->reason);
 }
 
-MethodChoice choose_method(const Problem& problem, const op::Operator& A, const Probe& probe) {
-  const auto& options = problem.solver;
-  if (problem.has_method) return {options.method, {}};
-  const bool is_symmetric = asymmetry(A, probe, problem) == 0; // which refuses values that are too small
-  if (is_direct(problem)) return {options.method, problem.method_reason};
-  if (!is_symmetric) return direct_or_refuse(problem, "the operator is not symmetric", A.system(), false);
+MethodChoice choose_method(const Request& request, const op::Operator& A, const Probe& probe) {
+  const auto& options = request.solver;
+  if (request.has_method) return {options.method, {}};
+  const bool is_symmetric = asymmetry(A, probe, request) == 0; // which refuses values that are too small
+  if (is_direct(request)) return {options.method, request.method_reason};
+  if (!is_symmetric) return direct_or_refuse(request, "the operator is not symmetric", A.system(), false);
   if (solvers::find_preconditioner(options.preconditioner).needs_diagonal && !has_positive_diagonal(A))
-    return direct_or_refuse(problem, "the operator is not positive definite (its diagonal is not positive)", A.system(),
+    return direct_or_refuse(request, "the operator is not positive definite (its diagonal is not positive)", A.system(),
                             true);
   return {options.method, {}};
 }
 
-MethodChoice choose_for_tangents(const Problem& problem, const op::Operator& A, const op::Vector& start,
+MethodChoice choose_for_tangents(const Request& request, const op::Operator& A, const op::Vector& start,
                                  const std::function<void(const op::Vector&)>& linearise) {
   const Probe probe = make_probe(A, 1);
-  require_finite(A, probe, problem);
-  auto choice = choose_method(problem, A, probe);
-  require_symmetric(A, probe, problem, choice.method);
+  require_finite(A, probe, request);
+  auto choice = choose_method(request, A, probe);
+  require_symmetric(A, probe, request, choice.method);
   if (const auto near = probe_near(A, start, linearise)) {
     const solvers::NullSpace none;
-    require_regular(A, *near, problem, problem.solver.null_space ? *problem.solver.null_space : none);
-    const bool is_open = !problem.has_method && choice.reason.empty();
-    if (is_open && asymmetry(A, *near, problem) > 0) choice = choose_method(problem, A, *near);
-    require_symmetric(A, *near, problem, choice.method);
+    require_regular(A, *near, request, request.solver.null_space ? *request.solver.null_space : none);
+    const bool is_open = !request.has_method && choice.reason.empty();
+    if (is_open && asymmetry(A, *near, request) > 0) choice = choose_method(request, A, *near);
+    require_symmetric(A, *near, request, choice.method);
   }
   linearise(start);
   return choice;
 }
 
-std::optional<MethodChoice> choose_after(const Problem& problem, const op::Operator& A, const solvers::Result& result,
+std::optional<MethodChoice> choose_after(const Request& request, const op::Operator& A, const solvers::Result& result,
                                          const solvers::Preconditioner& M) {
   using enum solvers::Failure;
   const bool has_ended = result.status == solvers::Status::converged || result.failure == stopped;
-  if (!problem.is_checked || problem.has_method || is_direct(problem) || has_ended) return std::nullopt;
+  if (!request.is_checked || request.has_method || is_direct(request) || has_ended) return std::nullopt;
   std::string sign;
   if (result.failure == indefinite_operator)
     sign = fmt::format("cg met p.Ap <= 0 in iteration {}", result.iterations + 1);
@@ -203,15 +220,15 @@ std::optional<MethodChoice> choose_after(const Problem& problem, const op::Opera
     return std::nullopt;
   const Factors factors(A.system(), true);
   if (!factors.fit()) return std::nullopt;
-  return direct(problem, fmt::format("the operator is not positive definite ({})", sign), factors);
+  return direct(request, fmt::format("the operator is not positive definite ({})", sign), factors);
 }
 
-std::optional<MethodChoice> choose_without_preconditioner(const Problem& problem, const op::Operator& A,
+std::optional<MethodChoice> choose_without_preconditioner(const Request& request, const op::Operator& A,
                                                           const base::SolverError& error) {
-  if (!problem.is_checked || problem.has_method || is_direct(problem)) return std::nullopt;
+  if (!request.is_checked || request.has_method || is_direct(request)) return std::nullopt;
   const Factors factors(A.system(), true);
   if (!factors.fit()) return std::nullopt;
-  return direct(problem, fmt::format("the preconditioner cannot be made ({})", error.what()), factors);
+  return direct(request, fmt::format("the preconditioner cannot be made ({})", error.what()), factors);
 }
 
 } // namespace rafter::problem

@@ -10,6 +10,7 @@
 #include <rafter/base/text.hpp>
 #include <rafter/element/quadrature.hpp>
 #include <rafter/form/lowering.hpp>
+#include <rafter/form/walk.hpp>
 #include <rafter/mesh/describe.hpp>
 #include <rafter/operator/precision.hpp>
 #include <rafter/solve/vector_ops.hpp>
@@ -43,6 +44,13 @@ op::Vector random_vector(const op::Operator& A, unsigned seed) {
   return result;
 }
 
+bool is_function_of_x(const form::Expr& e) {
+  return !form::any_node(e, [](const form::Expr& node) {
+    return node.kind() == form::NodeKind::field ||
+           (node.kind() == form::NodeKind::coefficient && node.node().coefficient->is_by_tag);
+  });
+}
+
 std::string non_finite_point(const form::Expr& value, const mesh::Mesh& mesh, int num_points) {
   const form::PointEvaluator evaluator(value);
   std::vector<double> values(static_cast<std::size_t>(evaluator.num_components()));
@@ -70,19 +78,19 @@ Probe make_probe(const op::Operator& A, unsigned seed) {
   return result;
 }
 
-void require_finite(const op::Operator& A, const Probe& probe, const Problem& problem) {
+void require_finite(const op::Operator& A, const Probe& probe, const Request& request) {
   const solvers::VectorOps ops(A.device());
   if (ops.first_non_finite(probe.image) < 0) return;
-  const auto found = problem.what_is_not_finite();
-  throw base::InputError(found.empty()
-                             ? at(problem.places.form, problem.form_name +
-                                                           ": the operator has values that are not finite: check its "
-                                                           "expressions for divisions by zero, roots and "
-                                                           "logarithms")
-                             : found);
+  const auto found = request.statement.what_is_not_finite();
+  throw base::InputError(
+      found.empty() ? at(request.statement.places.form, request.statement.form_name +
+                                                            ": the operator has values that are not finite: check its "
+                                                            "expressions for divisions by zero, roots and "
+                                                            "logarithms")
+                    : found);
 }
 
-double asymmetry(const op::Operator& A, const Probe& probe, const Problem& problem) {
+double asymmetry(const op::Operator& A, const Probe& probe, const Request& request) {
   if (A.num_free() == 0) return 0;
   const solvers::VectorOps ops(A.device());
   const Probe other = make_probe(A, 2);
@@ -93,20 +101,21 @@ double asymmetry(const op::Operator& A, const Probe& probe, const Problem& probl
       (ops.norm(Au) * ops.norm(v) + ops.norm(u) * ops.norm(Av)) / std::sqrt(static_cast<double>(A.num_unknowns()));
   if (size == 0) return 0; // the operator is zero, as derivatives are that vanish at a state
   if (!(size > std::numeric_limits<double>::min()))
-    throw base::InputError(at(problem.places.form, problem.form_name +
-                                                       ": the operator's values are below the smallest normal double, "
-                                                       "2.2e-308: multiply all forms by the same large number"));
+    throw base::InputError(
+        at(request.statement.places.form, request.statement.form_name +
+                                              ": the operator's values are below the smallest normal double, "
+                                              "2.2e-308: multiply all forms by the same large number"));
   // Operators in single and in double precision have different bounds.
   const double accepted = A.precision_error() > 0 ? op::max_precision_error : 1e-10;
   return difference <= accepted * size ? 0 : difference / size;
 }
 
-void require_symmetric(const op::Operator& A, const Probe& probe, const Problem& problem, const std::string& method) {
+void require_symmetric(const op::Operator& A, const Probe& probe, const Request& request, const std::string& method) {
   if (method != "cg" && method != "minres") return;
-  const double found = asymmetry(A, probe, problem);
+  const double found = asymmetry(A, probe, request);
   if (found == 0) return;
   throw base::InputError(at(
-      problem.places.form,
+      request.statement.places.form,
       fmt::format("the operator is not symmetric (<A u, v> and <u, A v> of random vectors differ by {:.1e} of their "
                   "size), which solver.method = \"{}\" needs: use method = \"gmres\", or \"direct\" for few unknowns",
                   found, method)));

@@ -6,6 +6,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/operator/generate/form_compiler.hpp>
 #include <rafter/operator/generate/kernel_options.hpp>
+#include <rafter/solve/solver.hpp>
 #include <rafter/space/function_space.hpp>
 
 namespace rafter::problem {
@@ -31,16 +32,24 @@ PreconditionerChoice block(std::vector<std::pair<std::string, PreconditionerChoi
   return result;
 }
 
-std::vector<solvers::FieldBlock> make_blocks(const op::Operator& A, const PreconditionerChoice& choice,
-                                             const solvers::NullSpace& null_space,
-                                             std::span<const solvers::NullSpaceCondition> conditions) {
-  if (!choice.block_form && A.form().source == nullptr)
-    throw base::InputError("block: the operator was made without its form");
-  if (!A.constraints().entries.empty() && A.conditions().empty())
-    throw base::InputError("block: the operator was made with constrained entries, blocks need conditions");
-  const auto& spaces = A.system().spaces;
+bool has_multigrid(const PreconditionerChoice& choice, const std::string& method) {
+  return choice.name == "multigrid" && !solvers::find_method(method).is_direct;
+}
+
+bool has_blocks(const PreconditionerChoice& choice, const std::string& method) {
+  return choice.name == "block" && !solvers::find_method(method).is_direct;
+}
+
+bool uses_multigrid(const PreconditionerChoice& choice, const std::string& method) {
+  if (!has_blocks(choice, method)) return has_multigrid(choice, method);
+  return std::ranges::any_of(choice.blocks, [](const auto& of) { return of.second.name == "multigrid"; });
+}
+
+solvers::GeneratedBlocks generate_blocks(const PreconditionerChoice& choice, const form::Form& form,
+                                         const op::System& system, std::span<const op::FieldCondition> conditions,
+                                         const op::KernelOptions& kernels) {
   std::vector<solvers::FieldPreconditioner> preconditioners;
-  for (const auto& space : spaces) {
+  for (const auto& space : system.spaces) {
     const auto is_of_space = [&](const auto& of) { return of.first == space->name; };
     if (std::ranges::count_if(choice.blocks, is_of_space) != 1)
       throw base::InputError("block: field '" + space->name + "' has no preconditioner, or several; accepted is one");
@@ -55,16 +64,29 @@ std::vector<solvers::FieldBlock> make_blocks(const op::Operator& A, const Precon
     }
     preconditioners.push_back(std::move(made));
   }
-  if (choice.blocks.size() != spaces.size())
+  if (choice.blocks.size() != system.spaces.size())
     throw base::InputError("block: a preconditioner is named for a field that the operator does not have");
-  auto generated = solvers::generate_blocks(choice.block_form ? *choice.block_form : *A.form().source, A.system(),
-                                            A.conditions(), A.options(), std::move(preconditioners));
+  return solvers::generate_blocks(form, system, conditions, kernels, std::move(preconditioners));
+}
+
+void set_block_data(const PreconditionerChoice& choice, op::Operator& block) {
+  const auto& names = block.form().field_names;
+  for (const auto& given : choice.block_data)
+    if (std::ranges::find(names, given.name) != names.end()) block.set(given.name, *given.values);
+}
+
+std::vector<solvers::FieldBlock> make_blocks(const op::Operator& A, const PreconditionerChoice& choice,
+                                             const solvers::NullSpace& null_space,
+                                             std::span<const solvers::NullSpaceCondition> conditions) {
+  if (!choice.block_form && A.form().source == nullptr)
+    throw base::InputError("block: the operator was made without its form");
+  if (!A.constraints().entries.empty() && A.conditions().empty())
+    throw base::InputError("block: the operator was made with constrained entries, blocks need conditions");
+  auto generated = generate_blocks(choice, choice.block_form ? *choice.block_form : *A.form().source, A.system(),
+                                   A.conditions(), A.options());
   op::compile(solvers::kernels_of(generated));
-  return solvers::make_blocks(std::move(generated), A, null_space, conditions, [&](op::Operator& block) {
-    const auto& names = block.form().field_names;
-    for (const auto& [name, values] : choice.block_data)
-      if (std::ranges::find(names, name) != names.end()) block.set(name, *values);
-  });
+  return solvers::make_blocks(std::move(generated), A, null_space, conditions,
+                              [&](op::Operator& block) { set_block_data(choice, block); });
 }
 
 std::shared_ptr<const solvers::MultigridHierarchy>

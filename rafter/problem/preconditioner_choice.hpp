@@ -22,10 +22,14 @@ namespace rafter::problem {
 /// Values of a data field, with its name. Copies share them, so that lists of these may stand in braces:
 /// {{"k", std::move(values)}}.
 struct NamedValues {
-  NamedValues(std::string of, op::Vector of_field)
-      : name(std::move(of)), values(std::make_shared<const op::Vector>(std::move(of_field))) {}
+  NamedValues(std::string of, op::Vector of_field, std::shared_ptr<const space::FunctionSpace> on = nullptr)
+      : name(std::move(of)), values(std::make_shared<const op::Vector>(std::move(of_field))), space(std::move(on)) {}
+  NamedValues(std::string of, std::shared_ptr<const op::Vector> of_field,
+              std::shared_ptr<const space::FunctionSpace> on)
+      : name(std::move(of)), values(std::move(of_field)), space(std::move(on)) {}
   std::string name;
   std::shared_ptr<const op::Vector> values;
+  std::shared_ptr<const space::FunctionSpace> space; ///< only fields of the output need it; null: it is not known
 };
 
 /// Multigrid is made of these besides the operator.
@@ -73,8 +77,23 @@ PreconditionerChoice amg(solvers::MultigridParameters parameters);
 PreconditionerChoice block(std::vector<std::pair<std::string, PreconditionerChoice>> fields,
                            std::optional<form::Form> form = {}, std::vector<NamedValues> data = {});
 
-/// The blocks of an operator, compiled and bound. Throws InputError for fields that are unknown, named twice or not
-/// named, for forms without a source, and what solvers::generate_blocks refuses.
+/// Says whether linear systems with this method are preconditioned by multigrid of all fields; direct solves are not.
+bool has_multigrid(const PreconditionerChoice& choice, const std::string& method);
+/// Says whether they have a preconditioner for each field.
+bool has_blocks(const PreconditionerChoice& choice, const std::string& method);
+/// Says whether some part of the preconditioner is multigrid.
+bool uses_multigrid(const PreconditionerChoice& choice, const std::string& method);
+
+/// Generates the kernels of blocks, whose diagonal blocks are taken of `form`, for a system with these conditions.
+/// Throws InputError for fields that are unknown, named twice or not named, and what solvers::generate_blocks refuses.
+solvers::GeneratedBlocks generate_blocks(const PreconditionerChoice& choice, const form::Form& form,
+                                         const op::System& system, std::span<const op::FieldCondition> conditions,
+                                         const op::KernelOptions& kernels);
+/// Gives a block the values of data fields of PreconditionerChoice::block_data that it has.
+void set_block_data(const PreconditionerChoice& choice, op::Operator& block);
+
+/// The blocks of an operator, compiled and bound. Throws InputError for forms without a source, and as
+/// generate_blocks() does.
 std::vector<solvers::FieldBlock> make_blocks(const op::Operator& A, const PreconditionerChoice& choice,
                                              const solvers::NullSpace& null_space = {},
                                              std::span<const solvers::NullSpaceCondition> conditions = {});

@@ -24,14 +24,14 @@ void at_preconditioner(const Places& places, const std::function<void()>& functi
   }
 }
 
-bool has_chosen_multigrid(const Problem& problem, const solvers::SolverOptions& options) {
-  return !problem.has_preconditioner && options.preconditioner == "multigrid" &&
+bool has_chosen_multigrid(const Request& request, const solvers::SolverOptions& options) {
+  return !request.has_preconditioner && options.preconditioner == "multigrid" &&
          !solvers::find_method(options.method).is_direct;
 }
 
-solvers::SolverOptions trial_options(const Problem& problem, solvers::SolverOptions options) {
+solvers::SolverOptions trial_options(const Request& request, solvers::SolverOptions options) {
   constexpr int most = 60;
-  if (has_chosen_multigrid(problem, options))
+  if (has_chosen_multigrid(request, options))
     options.control.max_iterations = std::min(options.control.iteration_limit(), most);
   return options;
 }
@@ -41,32 +41,34 @@ bool needs_jacobi(const solvers::Result& result, const solvers::SolverOptions& o
          result.iterations < options.control.iteration_limit();
 }
 
-void take_jacobi(const Problem& problem, solvers::SolverOptions& options, const std::string& reason) {
-  problem.tell("preconditioner: jacobi follows: " + reason);
+void take_jacobi(const Request& request, solvers::SolverOptions& options, const std::string& reason) {
+  request.progress.notify("preconditioner: jacobi follows: " + reason);
   options.preconditioner = "jacobi";
   options.hierarchy = nullptr;
 }
 
-void refuse_preconditioner(const Problem& problem, const base::SolverError& error) {
-  if (!problem.has_preconditioner || problem.places.source.empty()) throw;
+void refuse_preconditioner(const Request& request, const base::SolverError& error) {
+  if (!request.has_preconditioner || request.statement.places.source.empty()) throw;
   if (dynamic_cast<const solvers::CoarseSolverError*>(&error) != nullptr)
-    throw base::InputError(at(problem.places.coarse_solver, std::string("solver.multigrid.coarse: ") + error.what()));
-  throw base::SolverError(at(problem.places.preconditioner, std::string("solver.preconditioner: ") + error.what()));
+    throw base::InputError(
+        at(request.statement.places.coarse_solver, std::string("solver.multigrid.coarse: ") + error.what()));
+  throw base::SolverError(
+      at(request.statement.places.preconditioner, std::string("solver.preconditioner: ") + error.what()));
 }
 
 namespace {
 
 /// Throws InputError for a method that needs a positive definite preconditioner and gets another one, unless direct
 /// solves follow where it fails (choose_after).
-void require_definite(const Problem& problem, const op::Operator& A, const solvers::Preconditioner& M,
+void require_definite(const Request& request, const op::Operator& A, const solvers::Preconditioner& M,
                       const solvers::SolverOptions& options) {
   const auto count = M.num_negative_eigenvalues();
   const bool is_for_definite = options.method == "cg" || options.method == "minres";
-  const bool is_tried = has_chosen_multigrid(problem, options) ||
-                        (problem.is_checked && !problem.has_method && fits_direct_solve(A.system()));
+  const bool is_tried = has_chosen_multigrid(request, options) ||
+                        (request.is_checked && !request.has_method && fits_direct_solve(A.system()));
   if (count == 0 || M.factors() != nullptr || !is_for_definite || is_tried) return;
   throw base::InputError(
-      at(problem.has_method ? problem.places.method : problem.places.source,
+      at(request.has_method ? request.statement.places.method : request.statement.places.source,
          fmt::format("solver.method: \"{}\" needs a positive definite preconditioner, and the symmetric part of the "
                      "form is indefinite (the coarsest level of \"{}\" has {} negative eigenvalue{}): use \"gmres\" or "
                      "\"bicgstab\"",
@@ -75,20 +77,20 @@ void require_definite(const Problem& problem, const op::Operator& A, const solve
 
 } // namespace
 
-std::shared_ptr<const solvers::Preconditioner> make_preconditioner(const Problem& problem, const op::Operator& A,
+std::shared_ptr<const solvers::Preconditioner> make_preconditioner(const Request& request, const op::Operator& A,
                                                                    solvers::SolverOptions& options) {
   std::shared_ptr<const solvers::Preconditioner> result;
   const auto make = [&] {
-    at_preconditioner(problem.places, [&] { result = solvers::make_preconditioner(A, options); });
+    at_preconditioner(request.statement.places, [&] { result = solvers::make_preconditioner(A, options); });
   };
   try {
     make();
   } catch (const base::SolverError& error) {
-    if (!has_chosen_multigrid(problem, options)) throw;
-    take_jacobi(problem, options, error.what());
+    if (!has_chosen_multigrid(request, options)) throw;
+    take_jacobi(request, options, error.what());
     make();
   }
-  require_definite(problem, A, *result, options);
+  require_definite(request, A, *result, options);
   solvers::warn_if_indefinite(*result, options);
   return result;
 }

@@ -6,7 +6,7 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/operator/operator.hpp>
-#include <rafter/problem/problem.hpp>
+#include <rafter/problem/request.hpp>
 
 /// Preconditioners of problems: made, refused with the place where they were named, and replaced where they were
 /// chosen.
@@ -17,25 +17,25 @@ namespace rafter::problem {
 void at_preconditioner(const Places& places, const std::function<void()>& function);
 
 /// Says whether the options have multigrid although the problem names no preconditioner.
-bool has_chosen_multigrid(const Problem& problem, const solvers::SolverOptions& options);
+bool has_chosen_multigrid(const Request& request, const solvers::SolverOptions& options);
 
 /// Returns the options, with fewer iterations where multigrid was chosen: if it serves, it does not need more.
-solvers::SolverOptions trial_options(const Problem& problem, solvers::SolverOptions options);
+solvers::SolverOptions trial_options(const Request& request, solvers::SolverOptions options);
 
 /// Says whether a solve with a preconditioner that was chosen failed, though the iterations of the problem are not over
 /// and the user did not stop it.
 bool needs_jacobi(const solvers::Result& result, const solvers::SolverOptions& options);
 
 /// Gives the options Jacobi in place of multigrid, and tells why.
-void take_jacobi(const Problem& problem, solvers::SolverOptions& options, const std::string& reason);
+void take_jacobi(const Request& request, solvers::SolverOptions& options, const std::string& reason);
 
 /// Throws the error that is being handled, of a preconditioner that cannot be made, with its place where the problem
 /// names it: InputError where another solver of the coarsest level would serve.
-[[noreturn]] void refuse_preconditioner(const Problem& problem, const base::SolverError& error);
+[[noreturn]] void refuse_preconditioner(const Request& request, const base::SolverError& error);
 
 /// Makes the preconditioner of the options. Jacobi takes the place of multigrid that was chosen and cannot be made.
 /// Throws InputError for methods that the preconditioner does not serve because it is indefinite.
-std::shared_ptr<const solvers::Preconditioner> make_preconditioner(const Problem& problem, const op::Operator& A,
+std::shared_ptr<const solvers::Preconditioner> make_preconditioner(const Request& request, const op::Operator& A,
                                                                    solvers::SolverOptions& options);
 
 } // namespace rafter::problem

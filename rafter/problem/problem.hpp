@@ -1,58 +1,123 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
+#include <vector>
 
-#include <rafter/operator/generate/system.hpp>
-#include <rafter/solve/solver.hpp>
+#include <rafter/form/form.hpp>
+#include <rafter/form/parser.hpp>
+#include <rafter/io/derived_field.hpp>
+#include <rafter/mesh/generations.hpp>
+#include <rafter/operator/operator_options.hpp>
+#include <rafter/problem/preconditioner_choice.hpp>
+#include <rafter/problem/request.hpp>
+#include <rafter/solve/newton.hpp>
+#include <rafter/solve/null_space_condition.hpp>
 
-/// Drives the solution of a problem, whoever states it: a problem file or a program. Both get the same checks, choices
-/// and errors.
+/// A problem as a value, which problem files and programs fill from texts and from objects.
 namespace rafter::problem {
 
-/// The parts of a problem were stated at these places, for messages: places in a file such as "beam.toml:3:5", or ""
-/// for parts that a program has made.
-struct Places {
-  std::string source; ///< the file
-  std::string form;   ///< the form that holds the unknowns
-  std::string load;   ///< the right-hand side
-  std::string method, preconditioner, coarsening, coarse_solver;
+/// Steps of a theta scheme lead from one time to another. Times have the unit of the form's dt().
+struct TimeInterval {
+  double start = 0, end = 1, step = 0.1; ///< the last step may be shorter
+  double theta = 1;                      ///< 1: implicit Euler method; 0.5: Crank and Nicolson's
+  /// The output of an earlier run, whose last state and time take the place of Problem::initial and `start`; "": none.
+  std::string restart{};
 };
 
-/// Returns "place: message", or the message alone where there is no place.
-std::string at(const std::string& place, const std::string& message);
+/// A number that is computed from the solution.
+struct NamedFunctional {
+  /// Takes a form of rank 0, such as u * dx.
+  NamedFunctional(std::string of, const form::Form& form);
+  NamedFunctional(std::string of, form::FunctionalText parsed, std::string named)
+      : name(std::move(of)), text(std::move(parsed)), origin(std::move(named)) {}
 
-/// Holds what is asked of a solve. The operator and its right-hand side are given beside it.
+  std::string name;
+  form::FunctionalText text; ///< integrals, and the arithmetic between them
+  std::string origin;        ///< begin of messages about it, such as "beam.toml:9:8: functionals.energy"
+  /// The value of this functional in the expressions of later ones, set when it is evaluated; null: none uses it.
+  std::shared_ptr<form::CoefficientData> number{};
+};
+
+/// The solution of a field that is known, from which errors are computed.
+struct ExactSolution {
+  std::size_t field = 0; ///< number of the field among Problem::unknowns
+  form::Expr value;      ///< an expression of x, data fields and parameters, of the shape of the field
+  std::string origin{};  ///< begin of messages about it, such as "beam.toml:20:5: check.u"; "": they name the field
+  /// Makes a function that evaluates it at points at the present time, with messages of its own where it is not finite;
+  /// empty: `value` is evaluated.
+  std::function<space::SpatialFunction()> make_function{};
+};
+
+/// Errors that a solution may have, in relative norms; they hold for each field with an exact solution.
+struct Check {
+  std::vector<ExactSolution> exact{};
+  std::optional<double> max_l2_error{}, max_h1_error{};
+};
+
+/// The file that a solution is written to, as VTK-HDF.
+struct Output {
+  std::string file{};                     ///< "": nothing is written
+  bool on_failure = false;                ///< whether a solve that did not converge writes its last iterate
+  int every = 1;                          ///< number of time steps from one state that is written to the next
+  std::vector<io::DerivedField> fields{}; ///< expressions of the unknowns, data fields and parameters
+};
+
+/// The equations are a(u, v) = L(v) or F(u; v) = 0 for all test functions v; with a time, F(dt(u), u, t; v) = 0.
 struct Problem {
-  Places places;
-  std::string form_name = "the form"; ///< name of the form in messages, such as "forms.a"
-  std::string load_name;              ///< name of the right-hand side in messages, beside that word, such as "forms.L"
-  bool is_residual = false;           ///< whether the form is a residual, whose derivative is the operator
-  bool is_in_time = false;
-  solvers::SolverOptions solver;   ///< method and preconditioner are the usual ones where none is named
-  bool has_method = false;         ///< whether a method is named; if not, one is chosen that can solve the problem
-  bool has_preconditioner = false; ///< whether a preconditioner is named
-  bool is_iterated = false;        ///< whether something is asked for that only iterative methods have
-  bool is_checked = true;          ///< whether the operator is looked at before the solve; not on a part of a mesh
-  std::string method_reason;       ///< why the method of the options is another one than the usual one; or empty
-  /// Returns which coefficient is not finite, and where; "" where none is found. Empty: nothing is looked for.
-  std::function<std::string()> find_non_finite;
-  /// Warns of what was asked for that direct solves leave, when one is chosen for a cause. Empty: nobody is warned.
-  std::function<void(std::string_view cause)> warn_of_direct_solve;
-  std::function<void(const std::string&)> event; ///< gets a line of text when something is done
-  std::function<bool()> is_stopped;              ///< says whether the user wants the run to end
-  solvers::Monitor iteration;                    ///< returns false to stop the solve
+  std::string title{};
+  /// The fields that are solved for, as F, functionals and output fields hold them: field(V.ptr(), "u"). Spaces are on
+  /// one discretisation.
+  std::vector<form::Expr> unknowns;
+  std::optional<form::Form> a{}, L{}; ///< L absent: zero
+  std::optional<form::Form> F{};      ///< takes the place of a and L
+  std::optional<form::Form> energy{}; ///< functional whose derivative is F, for the line search of Newton's method
+  std::vector<NamedValues> data{};    ///< values of the other fields, by name; their dt() is 0
+  std::vector<std::pair<std::string, double>> parameters{}; ///< values of parameters, by name, but for the time "t"
+  std::optional<TimeInterval> time{};                       ///< absent: the problem is stationary
+  /// Vector of the system of the unknowns that Newton's method or the first step begins with; null: 0.
+  std::shared_ptr<const op::Vector> initial{};
+  /// Device, quadrature, plan and Dirichlet conditions, whose values may be expressions of parameters and the time.
+  op::OperatorOptions discretisation{};
+  /// Conditions that fix what the operator leaves open, one per field at most. They exist for linear problems.
+  std::vector<solvers::NullSpaceCondition> null_space{};
 
-  /// Returns what find_non_finite finds, "" where nothing is looked for.
-  std::string what_is_not_finite() const { return find_non_finite ? find_non_finite() : ""; }
-  /// Tells an event, if anybody listens.
-  void tell(const std::string& text) const {
-    if (event) event(text);
-  }
+  /// The solver of linear systems. A method that is not named is chosen (choose_before_kernels, choose_method).
+  solvers::SolverOptions solver{.method = "", .preconditioner = "", .control = {.rtol = 1e-8}};
+  solvers::NewtonOptions newton{}; ///< options for problems that are not linear; its `solver` is not used
+  /// The preconditioner; "": multigrid for one field where Jacobi would take long, else Jacobi.
+  PreconditionerChoice preconditioner = "";
+  /// The meshes from which multigrid that nobody named makes its levels, the last of which is that of the unknowns;
+  /// absent: that one alone.
+  std::optional<mesh::Generations> meshes{};
+
+  std::vector<NamedFunctional> functionals{}; ///< each may use the numbers of those before
+  Check check{};
+  Output output{};
+  /// Called with each time and the state then, from the first on, the consistent one (ThetaStepper::project).
+  std::function<void(double time, const op::Vector& state)> monitor{};
+
+  // Whoever reads problems from texts sets these, too.
+  Statement statement{};
+  bool is_preconditioner_chosen = false; ///< whether the preconditioner was chosen for the problem, not named
+  bool is_iterated =
+      false;               ///< whether something else than `solver` shows is asked for that only iterative methods have
+  bool is_residual = true; ///< whether F was stated as such; false: it was made of a and L
+  /// Sets the time in expressions that hold it under another name than "t". Empty: there are none.
+  std::function<void(double time)> set_time{};
+  /// Returns the Dirichlet conditions with their values at the time that was set. Empty: they follow the time by
+  /// themselves or do not change.
+  std::function<std::vector<op::FieldCondition>()> conditions_now{};
 };
 
-/// Returns the name of a field's test function in messages: "v" if there is one field only, else "v_" and its name.
-std::string test_name(const op::System& system, std::size_t field);
+/// Says how kernels of a problem are made.
+struct Preparation {
+  bool solves = true;              ///< if false, kernels that only a solve needs are left out
+  bool uses_measured_plans = true; ///< if false, the planner ignores measurements
+  bool weighs_all_plans = false;   ///< whether the planner predicts the time of every candidate
+};
 
 } // namespace rafter::problem

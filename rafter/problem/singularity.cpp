@@ -29,14 +29,14 @@ using solvers::PerPiece;
 class Subject {
 public:
   const op::Operator& A;
-  const Problem& problem;
+  const Request& request;
   const solvers::NullSpace& null_space; ///< null space that [[constraint]] fixes
   op::Reach reach;
   mesh::Pieces pieces;
   std::vector<std::uint8_t> is_free; ///< shape (entry)
 
-  Subject(const op::Operator& op, const Problem& from, const solvers::NullSpace& fixed)
-      : A(op), problem(from), null_space(fixed), reach(op::reach_of(op.form(), op.system())),
+  Subject(const op::Operator& op, const Request& from, const solvers::NullSpace& fixed)
+      : A(op), request(from), null_space(fixed), reach(op::reach_of(op.form(), op.system())),
         pieces(mesh::connected_pieces(mesh(), reach.any)), is_free(static_cast<std::size_t>(op.size()), 1) {
     for (const auto entry : A.constraints().entries) is_free[static_cast<std::size_t>(entry)] = 0;
   }
@@ -136,12 +136,12 @@ void require_rows(const Subject& subject, const Probe& probe) {
   if (count == 0) return;
   const std::size_t field = subject.unknowns().field_of(first);
   throw base::InputError(at(
-      subject.problem.places.form,
+      subject.request.statement.places.form,
       fmt::format("{}: the problem is singular: {} of {} unknowns have an empty row, the first in {}{}; every unknown "
                   "that [[dirichlet]] does not fix needs a term with its test function '{}' (with coefficients that "
                   "are not zero, "
                   "and enough quadrature points)",
-                  subject.problem.form_name, count, values.size(), describe(subject, first),
+                  subject.request.statement.form_name, count, values.size(), describe(subject, first),
                   describe_left_out(subject.mesh(), subject.reach.by_cells[field]),
                   test_name(subject.A.system(), field))));
 }
@@ -336,31 +336,31 @@ void require_no_null_vectors(const Subject& subject) {
   if (count == 0) return;
   names.erase(std::unique(names.begin(), names.end()), names.end());
   const auto more = count == 1 ? "" : fmt::format(" (and on {} more pieces)", count - 1);
-  const auto& form = subject.problem.form_name;
+  const auto& form = subject.request.statement.form_name;
   // Constraints exist for linear problems only, and derivatives of residuals may vanish at one state alone.
   const auto constraint =
-      subject.problem.is_residual
+      subject.request.is_residual
           ? std::string(" start from another state (fields.NAME.initial) if it sees them there,")
           : fmt::format(" fix the null space with [[constraint]] ({}),", constraint_advice(subject, unfixed));
   throw base::InputError(at(
-      subject.problem.places.source,
+      subject.request.statement.places.source,
       fmt::format("the problem is singular: {} does not see {}{}, and no condition fixes {}{}{}; "
                   "fix values with [[dirichlet]],{} or add a term without derivatives to {}",
-                  form, base::join(names, ", "), subject.problem.is_residual ? " at the starting state" : "",
+                  form, base::join(names, ", "), subject.request.is_residual ? " at the starting state" : "",
                   names.size() == 1 ? "them" : "any of them", describe_piece(subject, first), more, constraint, form)));
 }
 
 } // namespace
 
-void require_regular(const op::Operator& A, const Probe& probe, const Problem& problem,
+void require_regular(const op::Operator& A, const Probe& probe, const Request& request,
                      const solvers::NullSpace& fixed) {
-  const Subject subject(A, problem, fixed);
+  const Subject subject(A, request, fixed);
   require_rows(subject, probe);
   require_no_null_vectors(subject);
 }
 
-void require_diagonal(const op::Operator& A, const Problem& problem) {
-  if (!solvers::find_preconditioner(problem.solver.preconditioner).needs_diagonal) return;
+void require_diagonal(const op::Operator& A, const Request& request) {
+  if (!solvers::find_preconditioner(request.solver.preconditioner).needs_diagonal) return;
   Vector diagonal = A.make_vector();
   A.diagonal(diagonal);
   const auto values = diagonal.host_read();
@@ -368,16 +368,16 @@ void require_diagonal(const op::Operator& A, const Problem& problem) {
                                   [](double value) { return !std::isfinite(value) || !std::isfinite(1 / value); });
   if (found == values.end()) return;
   const solvers::NullSpace none;
-  const Subject subject(A, problem, none);
+  const Subject subject(A, request, none);
   throw base::InputError(at(
-      problem.places.form,
+      request.statement.places.form,
       fmt::format(
           "preconditioner {} divides by the diagonal of the operator, whose entry is {} for {}: use preconditioner = "
           "\"none\"{}, or method = \"direct\" for few unknowns, if the form couples this field to others only (a "
           "saddle "
-          "point problem); otherwise a coefficient is not finite, or quadrature has fewer points than the degree needs",
-          problem.solver.preconditioner, *found, describe(subject, static_cast<std::size_t>(found - values.begin())),
-          A.system().spaces.size() > 1 && !problem.is_residual && !problem.is_in_time ? " or \"block\"" : "")));
+          "point request); otherwise a coefficient is not finite, or quadrature has fewer points than the degree needs",
+          request.solver.preconditioner, *found, describe(subject, static_cast<std::size_t>(found - values.begin())),
+          A.system().spaces.size() > 1 && !request.is_residual && !request.is_in_time ? " or \"block\"" : "")));
 }
 
 } // namespace rafter::problem

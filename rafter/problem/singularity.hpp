@@ -12,10 +12,10 @@ namespace rafter::problem {
 /// mesh, no combination of constants (and rotations of vector fields) that the conditions leave free may be in the null
 /// space, as it is in pure Neumann problems and for bodies that nothing holds. If conditions alone hold every piece,
 /// this needs no application of the operator, else one per field and function, however many pieces there are.
-void require_regular(const op::Operator& A, const Probe& probe, const Problem& problem,
+void require_regular(const op::Operator& A, const Probe& probe, const Request& request,
                      const solvers::NullSpace& fixed);
 
 /// Throws InputError if the diagonal has zeros, by which Jacobi and Chebyshev preconditioners would divide.
-void require_diagonal(const op::Operator& A, const Problem& problem);
+void require_diagonal(const op::Operator& A, const Request& request);
 
 } // namespace rafter::problem

@@ -3,14 +3,13 @@
 
 #include <rafter/problem/conditioning.hpp>
 #include <rafter/problem/linear_solve.hpp>
-#include <rafter/problem/unknowns.hpp>
 #include <rafter/solve/near_null_space.hpp>
 #include <rafter/solve/vector_ops.hpp>
 
 namespace rafter::problem {
 namespace {
 
-Problem stated_linear(const op::Operator& A, const SolveOptions& options) {
+Request stated_linear(const op::Operator& A, const SolveOptions& options) {
   const auto& of = options.preconditioner;
   solvers::SolverOptions solver{.method = options.method, .preconditioner = of.name};
   solver.control.norm = options.norm;
@@ -19,10 +18,15 @@ Problem stated_linear(const op::Operator& A, const SolveOptions& options) {
   solver.control.monitor = options.monitor;
   if (of.multigrid) solver.multigrid = of.multigrid->parameters;
   if (of.parameters) solver.multigrid = *of.parameters;
-  auto result = stated(solver, A.system());
-  result.is_residual = false;
-  result.iteration = options.monitor;
-  result.event = options.event;
+  Request result{.solver = solver,
+                 .has_method = !solver.method.empty(),
+                 .has_preconditioner = !solver.preconditioner.empty(),
+                 .is_iterated = asks_for_iterations(solver),
+                 .is_checked = A.system().mesh->distribution == nullptr,
+                 .progress = {.event = options.event}};
+  result.solver.method = solvers::method_of(solver).name;
+  result.solver.preconditioner = solvers::preconditioner_of(solver).name;
+  warn_of_unused_preconditioner(result);
   if (result.is_checked) choose_small(result, A);
   return result;
 }
@@ -30,7 +34,7 @@ Problem stated_linear(const op::Operator& A, const SolveOptions& options) {
 } // namespace
 
 SolveResult solve(const op::Operator& A, const op::Vector& b, const SolveOptions& options) {
-  const auto problem = stated_linear(A, options);
+  const auto request = stated_linear(A, options);
   const LinearParts parts{.null_space = [&] { return solvers::make_null_space(A, options.null_space); },
                           .load = [&](op::Vector& load) { solvers::VectorOps(A).copy(b, load); },
                           .preconditioner =
@@ -43,9 +47,9 @@ SolveResult solve(const op::Operator& A, const op::Vector& b, const SolveOptions
                                   of_solver.blocks =
                                       make_blocks(A, options.preconditioner, *of_solver.null_space, options.null_space);
                               }};
-  LinearSolve linear(problem, A, parts);
+  LinearSolve linear(request, A, parts);
   auto info = linear.run();
-  if (problem.is_checked) explain(info, A);
+  if (request.is_checked) explain(info, A);
   const auto& [method, reason] = linear.choice();
   return {std::move(linear.solution()), std::move(info), linear.removed(), method, reason};
 }

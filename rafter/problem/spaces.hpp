@@ -23,7 +23,7 @@
 namespace rafter::problem {
 
 /// A mesh with the order in which kernels visit its cells: a cheap handle. Spaces on one discretisation may occur in
-/// one form. Equal meshes and options give the kernels that the command has for such a problem.
+/// one form. Equal meshes and options give the kernels that the command has for such a request.
 ///
 ///     Discretisation on(mesh, {.degree = 2});
 ///     FunctionSpace Q(on, {.degree = 1, .name = "p"}), V(on, {.degree = 2, .components = 3});

@@ -49,6 +49,7 @@ public:
   const std::shared_ptr<const Discretisation>& discretisation() const { return discretisation_; }
   const mesh::Mesh& mesh() const { return discretisation_->mesh(); }
   const mesh::CellBatches& batches() const { return discretisation_->batches(); }
+  element::Family element_family() const { return element_family_; }
   const comm::IndexMap& index_map() const { return index_map_; }
   /// Number of scalar unknowns of all processes, components included.
   std::int64_t num_dofs() const { return index_map_.num_global(); }

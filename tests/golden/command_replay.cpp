@@ -14,12 +14,11 @@
 #include <rafter/base/hash.hpp>
 #include <rafter/discretisation.hpp>
 #include <rafter/form/lowering.hpp>
-#include <rafter/form/theta_scheme.hpp>
 #include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/operator/levels/level_hierarchy.hpp>
-#include <rafter/postprocess.hpp>
-#include <rafter/problem_data.hpp>
-#include <rafter/problem_forms.hpp>
+#include <rafter/problem/equations.hpp>
+#include <rafter/problem/postprocess.hpp>
+#include <rafter/stated_problem.hpp>
 #include <tests/support/golden.hpp>
 #include <tests/support/planner.hpp>
 #include <tests/support/recorded_texts.hpp>
@@ -77,52 +76,42 @@ public:
                                   given.degree > 0
                                       ? std::vector<std::string>{fmt::format("fields.u.degree={}", given.degree)}
                                       : std::vector<std::string>{})),
-        meshes_(std::make_shared<const mesh::Generations>(app::make_meshes(problem_))) {}
+        meshes_(app::make_meshes(problem_)) {}
 
   void generate(const Way& way) const {
     const auto device = std::make_shared<TextDevice>(way.language, way.capabilities);
     op::OperatorOptions options = planned({.shared_device = device, .plan = way.plan});
-    options.quadrature = app::quadrature_options(problem_);
+    const auto problem = app::state(problem_, meshes_, options);
+    options.quadrature = problem.discretisation.quadrature;
     const auto kernels = op::kernel_options(options, device);
-    const auto system = app::make_system(problem_, meshes_->finest(), op::cells_per_batch(way.plan));
-    app::ProblemData data(problem_, system, device);
-    const app::ProblemForms forms(problem_, *meshes_->finest(), {system.spaces.begin(), system.spaces.end()}, data);
-    form::LoweredForm operator_form, load;
-    if (problem_.time) {
-      auto step = forms.theta_forms();
-      operator_form = std::move(step.tangent);
-      load = std::move(step.load);
-    } else {
-      operator_form = form::lower(forms.bilinear());
-      if (const auto linear = forms.linear()) load = form::lower(*linear);
-    }
-    op::build_form(operator_form, system, op::Purpose::action, kernels);
+    const auto equations = problem::make_equations(problem);
+    const auto& system = equations.system;
+    op::build_form(equations.tangent, system, op::Purpose::action, kernels);
     if (!way.is_usual) return;
-    op::build_form(operator_form, system, op::Purpose::diagonal, kernels);
-    op::build_form(operator_form, system, op::Purpose::matrix, kernels);
-    if (!load.integrals.empty()) op::build_form(load, system, op::Purpose::action, kernels);
-    const app::Postprocess postprocess(problem_, forms, data, system, options);
-    if (app::uses_multigrid(problem_) && !app::uses_blocks(problem_) && !problem_.time)
-      generate_levels(forms, system, kernels);
+    op::build_form(equations.tangent, system, op::Purpose::diagonal, kernels);
+    op::build_form(equations.tangent, system, op::Purpose::matrix, kernels);
+    if (equations.load) op::build_form(*equations.load, system, op::Purpose::action, kernels);
+    const problem::Postprocess postprocess(problem, system, options);
+    if (problem::has_multigrid(problem.preconditioner, problem_.solver.method) && equations.bilinear)
+      generate_levels(*equations.bilinear, system, kernels);
   }
 
 private:
   /// Generates the kernels of levels and of the transfers between them.
-  void generate_levels(const app::ProblemForms& forms, const op::System& system,
-                       const op::KernelOptions& kernels) const {
-    auto levels = op::generate_levels({.form = forms.bilinear(),
+  void generate_levels(const form::Form& bilinear, const op::System& system, const op::KernelOptions& kernels) const {
+    auto levels = op::generate_levels({.form = bilinear,
                                        .system = system,
-                                       .meshes = meshes_,
+                                       .meshes = std::make_shared<const mesh::Generations>(meshes_),
                                        .kernels = kernels,
                                        .coarsening = problem_.coarsening});
     for (const auto& level : op::kernels_of(levels)) op::compile({&level, 1});
-    const auto finest = op::build_form(form::lower(forms.bilinear()), system, op::Purpose::action, kernels);
+    const auto finest = op::build_form(form::lower(bilinear), system, op::Purpose::action, kernels);
     op::compile({&finest, 1});
     const op::Operator A(finest, op::make_constraints(system, {}), nullptr);
-    op::make_levels(std::move(levels), A, *meshes_);
+    op::make_levels(std::move(levels), A, meshes_);
   }
   io::Problem problem_;
-  std::shared_ptr<const mesh::Generations> meshes_;
+  mesh::Generations meshes_;
 };
 
 /// One line per kind of text: how many differ, and two hashes of all, raw and canonical.

@@ -4,10 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <regex>
+#include <sstream>
 #include <string>
 
 #include <fmt/format.h>
+#include <rafter/base/temporary.hpp>
 #include <rafter/problem_solver.hpp>
 #include <rafter/rafter.hpp>
 
@@ -17,7 +21,7 @@ namespace {
 /// The plan of the operators on both sides. With a plan the command does not weigh whether to compile quickly.
 constexpr const char* plan = "contraction=dense";
 
-app::Solution by_file(const std::string& text) {
+problem::Solution by_file(const std::string& text) {
   return app::solve_problem(io::parse_problem(text, "problem.toml"), {.threads = 1, .plan = plan});
 }
 
@@ -136,6 +140,12 @@ protected:
                        "F = \"{}\"\n{}[solver]\n{}\n[newton]\nrtol = 1e-10\n",
                        F, tags[0] == 0 ? "" : fmt::format("[[dirichlet]]\ntags = {}\nvalue = 0.0\n", tags), solver);
   }
+  /// States a problem with a residual form as a program does.
+  Problem stated(const Form& F, bool is_fixed = true) const {
+    Problem problem{.unknowns = {w}, .F = F, .discretisation = as_command({}), .newton = {.rtol = 1e-10}};
+    if (is_fixed) problem.discretisation.dirichlet = {V.fixed({1}, 0)};
+    return problem;
+  }
   NonlinearResult program(const Form& F, bool is_fixed = true, const solvers::SolverOptions& solver = {}) const {
     std::vector<FieldCondition> conditions;
     if (is_fixed) conditions.push_back(V.fixed({1}, 0));
@@ -146,13 +156,102 @@ protected:
 
 TEST_F(SameNonlinearAnswers, OfAProblemThatIsRight) {
   const auto file = by_file(text("(inner((1 + u*u)*grad(u), grad(v)) - x[0]*v)*dx"));
-  const auto cpp = program((inner((1 + w * w) * grad(w), grad(v)) - x(0) * v) * dx);
+  const auto F = (inner((1 + w * w) * grad(w), grad(v)) - x(0) * v) * dx;
+  const auto cpp = program(F);
   EXPECT_EQ("newton with " + cpp.method, file.report.method);
   EXPECT_EQ(cpp.info.iterations, file.report.iterations);
-  ASSERT_EQ(cpp.solution.size(), file.values.size());
-  // The residual form of the command has the plan of its planner, not that of the operator.
-  for (std::size_t i = 0; i < cpp.solution.size(); ++i)
-    EXPECT_NEAR(cpp.solution.host_read()[i], file.values.host_read()[i], 1e-12);
+  expect_equal(file.values, cpp.solution);
+  const auto solution = solve(stated(F));
+  EXPECT_EQ(solution.report.history, file.report.history);
+  expect_equal(file.values, solution.values);
+}
+
+/// u' - div(grad(u)) = t x with functionals, an exact solution and output, in steps whose boundary values follow the
+/// time.
+class SameAnswersInTime : public SameNonlinearAnswers {
+protected:
+  base::Temporary folder =
+      base::Temporary::folder((std::filesystem::temp_directory_path() / "rafter-answers-").string());
+
+  std::string path(const std::string& name) const { return (std::filesystem::path(folder.path()) / name).string(); }
+  static std::string content(const std::string& path) {
+    std::stringstream result;
+    result << std::ifstream(path, std::ios::binary).rdbuf();
+    return result.str();
+  }
+  std::string text(double end, const std::string& output, const std::string& restart = "") const {
+    return fmt::format("[mesh]\nbox = {{ cells = [6, 6], shape = \"triangle\" }}\n[fields.u]\ndegree = 2\n"
+                       "initial = \"x[0]\"\n[forms]\nF = \"(dt(u)*v + inner(grad(u), grad(v)) - t*x[0]*v)*dx\"\n"
+                       "[[dirichlet]]\ntags = [1]\nvalue = \"t*x[1]\"\n[time]\nstep = 0.1\nend = {}\ntheta = 0.5\n{}"
+                       "[functionals]\nflux = \"t*u*dx\"\n[check]\nexact = {{ u = \"x[0] + t\" }}\n"
+                       "[output]\nfile = \"{}\"\nfields = {{ heat = \"-t*grad(u)\" }}\n",
+                       end, restart.empty() ? "" : fmt::format("restart = \"{}\"\n", restart), output);
+  }
+  Problem stated(double end, const std::string& output, const std::string& restart = "") const {
+    const auto t = parameter("t");
+    auto problem = SameNonlinearAnswers::stated((dt(w) * v + inner(grad(w), grad(v)) - t * x(0) * v) * dx, false);
+    problem.discretisation.dirichlet = {V.fixed({1}, t * x(1))};
+    problem.time = TimeInterval{.end = end, .step = 0.1, .theta = 0.5, .restart = restart};
+    auto initial = std::make_shared<Vector>(op::device_of({.threads = 1}), static_cast<std::size_t>(V->num_local()));
+    space::interpolate(
+        *V, [](std::span<const double> at, std::span<double> value) { value[0] = at[0]; }, initial->host_overwrite());
+    problem.initial = std::move(initial);
+    problem.functionals = {{"flux", t * w * dx}};
+    problem.check.exact = {{.field = 0, .value = x(0) + t}};
+    problem.output.file = output;
+    problem.output.fields = {
+        {.name = "heat", .expression = std::make_shared<const form::LoweredExpression>(form::lower(-t * grad(w)))}};
+    return problem;
+  }
+};
+
+TEST_F(SameAnswersInTime, OfAProblemThatIsRight) {
+  const auto file = by_file(text(0.5, path("file.vtkhdf")));
+  const auto cpp = solve(stated(0.5, path("cpp.vtkhdf")));
+  ASSERT_TRUE(cpp.is_converged) << cpp.report.message;
+  EXPECT_EQ(cpp.report.method, file.report.method);
+  EXPECT_EQ(cpp.time, 0.5);
+  ASSERT_EQ(cpp.steps.size(), 6u) << "the first state and five steps";
+  expect_equal(file.values, cpp.values);
+  EXPECT_EQ(cpp.report.functionals, file.report.functionals);
+  ASSERT_EQ(cpp.report.errors.size(), 1u);
+  EXPECT_EQ(cpp.report.errors[0].second.l2, file.report.errors[0].second.l2);
+  EXPECT_EQ(cpp.report.errors[0].second.h1, file.report.errors[0].second.h1);
+  // The files hold the states and the derived field at each time.
+  EXPECT_TRUE(content(path("file.vtkhdf")) == content(path("cpp.vtkhdf")));
+}
+
+TEST_F(SameAnswersInTime, OfARunThatGoesOn) {
+  by_file(text(0.3, path("file.vtkhdf")));
+  const auto file = by_file(text(0.6, path("file2.vtkhdf"), path("file.vtkhdf")));
+  solve(stated(0.3, path("cpp.vtkhdf")));
+  const auto cpp = solve(stated(0.6, path("cpp2.vtkhdf"), path("cpp.vtkhdf")));
+  expect_equal(file.values, cpp.values);
+  const auto whole = solve(stated(0.6, ""));
+  for (std::size_t i = 0; i < whole.values.size(); ++i)
+    EXPECT_NEAR(whole.values.host_read()[i], cpp.values.host_read()[i], 1e-12);
+}
+
+TEST_F(SameAnswersInTime, OfAProblemThatIsWrong) {
+  const auto compare = [&](const std::string& file, const std::string& part, const Problem& problem) {
+    const auto message = message_of([&] { by_file(file); });
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+    EXPECT_EQ(without_places(message), message_of([&] { solve(problem); }));
+  };
+  by_file(text(0.3, path("file.vtkhdf")));
+  compare(text(0.2, "", path("file.vtkhdf")), "accepted is a time after", stated(0.2, "", path("file.vtkhdf")));
+  auto singular = stated(0.3, "");
+  singular.F = (dt(w) * v + form::ln(x(0) - 0.5) * inner(grad(w), grad(v))) * dx;
+  auto file = text(0.3, "");
+  file.replace(file.find("inner(grad"), 0, "ln(x[0] - 0.5)*");
+  file.replace(file.find(" - t*x[0]*v"), 11, "");
+  compare(file, "not finite", singular);
+  auto explicit_scheme = stated(0.3, "");
+  explicit_scheme.F = (dt(w) * dt(w) * v + inner(grad(w), grad(v))) * dx;
+  file = text(0.3, "");
+  file.replace(file.find("dt(u)*v"), 7, "dt(u)*dt(u)*v");
+  file.replace(file.find(" - t*x[0]*v"), 11, "");
+  compare(file, "dt()", explicit_scheme);
 }
 
 TEST_F(SameNonlinearAnswers, OfAProblemThatIsWrong) {

@@ -57,9 +57,14 @@ void use(const io::Problem& problem) {
   const auto& mesh = *system.mesh;
   app::ProblemData data(problem, system, system.discretisation->device("host", 1));
   const app::ProblemForms forms(problem, mesh, spaces_of(problem, mesh.gdim), data);
-  fuzz::refusal([&] { forms.bilinear(); });
-  fuzz::refusal([&] { forms.linear(); });
-  if (problem.time) fuzz::refusal([&] { forms.theta_forms(); });
+  if (problem.time)
+    fuzz::refusal([&] { forms.residual_in_time(); });
+  else if (problem.forms.F)
+    fuzz::refusal([&] { forms.residual(); });
+  else {
+    fuzz::refusal([&] { forms.bilinear(); });
+    fuzz::refusal([&] { forms.linear(); });
+  }
   for (const auto& functional : problem.functionals) fuzz::refusal([&] { forms.functional(functional); });
   for (const auto& field : problem.output.fields) fuzz::refusal([&] { forms.output_field(field); });
   const std::array x{0.25, 0.5, 0.75};

@@ -12,7 +12,7 @@
 #include <rafter/solve/solver.hpp>
 
 /// The speed of operators is reported against the roofline of the machine.
-namespace rafter::app {
+namespace rafter::problem {
 
 /// Returns the median of the seconds that one call takes. Calls are repeated until `seconds` have passed, but 3 to 1000
 /// times.
@@ -38,4 +38,4 @@ void warn_if_busy(const machine::Machine& machine);
 
 report::MachineReport report_machine(const machine::Machine& machine, int threads);
 
-} // namespace rafter::app
+} // namespace rafter::problem

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "postprocess.hpp"
+#include <rafter/problem/postprocess.hpp>
 
 #include <algorithm>
 #include <array>
@@ -10,20 +10,19 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/element/quadrature.hpp>
 #include <rafter/form/language.hpp>
 #include <rafter/form/printer.hpp>
+#include <rafter/form/time_derivative.hpp>
+#include <rafter/mesh/describe.hpp>
 #include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/operator/linear_form.hpp>
+#include <rafter/problem/known_values.hpp>
+#include <rafter/problem/operator_checks.hpp>
+#include <rafter/space/function_space.hpp>
 
-namespace rafter::app {
+namespace rafter::problem {
 namespace {
-
-/// Returns the exact solution of a field, which has the field's shape.
-form::Expr exact_solution(const io::Field& field, const std::vector<io::Expression>& texts, const ProblemForms& forms) {
-  auto components =
-      forms.point_components(texts, static_cast<std::size_t>(field.num_components()), "check." + field.name);
-  return field.components == 0 ? components.at(0) : form::as_vector(std::move(components));
-}
 
 constexpr std::size_t max_text_length = 80; ///< forms in messages are cut to this length
 
@@ -55,89 +54,124 @@ std::string zero_divisor(const form::FunctionalText& text) {
 
 double relative(double error, double norm) { return norm > 0 ? error / norm : error; }
 
+/// Returns a function that evaluates an exact solution at points, with values of its parameters.
+space::SpatialFunction at_points(const ExactSolution& exact, const std::string& origin, const Problem& problem) {
+  if (exact.make_function) return exact.make_function();
+  form::PointEvaluator evaluator(exact.value);
+  for (const auto& [name, value] : problem.parameters) evaluator.set(name, std::array{value});
+  if (problem.time) evaluator.set(form::time_name, std::array{problem.time->start});
+  return [evaluator, origin](std::span<const double> x, std::span<double> values) {
+    evaluator(x, values);
+    for (const double value : values)
+      if (!std::isfinite(value))
+        throw base::InputError(
+            at(origin, fmt::format("it is {} at x = {}", base::number_text(value), mesh::describe_point(x))));
+  };
+}
+
+std::string origin_of(const ExactSolution& exact, const std::string& field) {
+  return exact.origin.empty() ? "exact solution of '" + field + "'" : exact.origin;
+}
+
 } // namespace
 
-Postprocess::Postprocess(const io::Problem& problem, const ProblemForms& forms, const ProblemData& data,
-                         const op::System& system, const op::OperatorOptions& options)
-    : problem_(problem), forms_(forms), data_(data), mesh_(system.mesh), numbers_(forms.functional_numbers()) {
+Postprocess::Postprocess(const Problem& problem, const op::System& system, const op::OperatorOptions& options)
+    : problem_(problem), mesh_(system.mesh), time_(std::make_shared<form::CoefficientData>()) {
   auto own_options = options;
   own_options.plan.clear(); // a plan of the user is meant for the operator
   for (const auto& functional : problem.functionals) {
-    auto& made = functionals_.emplace_back(Functional{forms.functional(functional), {}});
-    for (const auto& integral : made.text.integrals)
-      made.kernels.push_back(forms.located(functional.form, "functionals." + functional.name,
-                                           [&] { return op::build(integral.form, 0, system, own_options); }));
+    auto& kernels = integrals_.emplace_back();
+    for (const auto& integral : functional.text.integrals)
+      kernels.push_back(located(functional.origin, [&] { return op::build(integral.form, 0, system, own_options); }));
   }
-  for (const auto& field : problem.output.fields)
-    output_fields_.push_back(
-        {.name = field.name,
-         .expression = forms.output_field(field),
-         .is_per_cell = field.is_per_cell,
-         .origin = fmt::format("{}: output.fields.{}", field.expression.location.text(), field.name)});
+  time_->name = form::time_name;
+  time_->values = {problem.time ? problem.time->start : 0.0};
+  for (const auto& field : problem.output.fields) output_fields_.push_back(with_parameters(field));
   own_options.quadrature = {}; // errors need a finer rule than the one of the solve
   const int gdim = system.mesh->gdim;
-  for (const auto& check : problem.check.exact) {
-    const auto index = check.first;
-    const auto& texts = check.second;
-    const auto& field = problem.fields[index];
-    const auto exact = exact_solution(field, texts, forms);
-    const auto found = forms.field(index);
+  for (const auto& exact : problem.check.exact) {
+    if (exact.field >= problem.unknowns.size())
+      throw base::InputError(fmt::format("exact solution: there is no field {}; accepted are numbers below {}",
+                                         exact.field, problem.unknowns.size()));
+    const auto& found = problem.unknowns[exact.field];
+    const auto& name = found.node().name;
+    const int field_degree = system.spaces[exact.field]->degree;
     const auto square = [&](const form::Expr& e) {
-      const int degree = std::min(2 * field.degree + 6, element::max_quadrature_degree);
+      const int degree = std::min(2 * field_degree + 6, element::max_quadrature_degree);
       return form::inner(e, e) * form::dx.with_degree(degree);
     };
-    norms_.push_back(forms.located(texts.at(0), "check." + field.name, [&] {
-      const auto exact_gradient = form::grad(exact, gdim);
-      const std::array squares{square(found - exact), square(exact), square(form::grad(found) - exact_gradient),
-                               square(exact_gradient)};
-      return FieldNorms{field.name, texts[0].location, op::build(squares, system, own_options)};
+    norms_.push_back(located(origin_of(exact, name), [&] {
+      const auto exact_gradient = form::grad(exact.value, gdim);
+      const std::array squares{square(found - exact.value), square(exact.value),
+                               square(form::grad(found) - exact_gradient), square(exact_gradient)};
+      return FieldNorms{&exact, name, op::build(squares, system, own_options)};
     }));
   }
 }
 
+io::DerivedField Postprocess::with_parameters(const io::DerivedField& field) {
+  auto result = field;
+  if (result.origin.empty()) result.origin = "output field '" + field.name + "'";
+  auto expression = *field.expression;
+  for (auto& part : expression.parameters) {
+    const auto& data = *part.coefficient;
+    const bool is_bound_later = std::ranges::any_of(data.values, [](double value) { return std::isnan(value); });
+    if (!is_bound_later) continue;
+    const auto given = std::ranges::find(problem_.parameters, data.name, [](const auto& named) { return named.first; });
+    if (given != problem_.parameters.end()) {
+      auto own = std::make_shared<form::CoefficientData>(data);
+      own->values = {given->second};
+      part.coefficient = std::move(own);
+    } else if (problem_.time && data.name == form::time_name)
+      part.coefficient = time_;
+    else
+      throw base::InputError(at(result.origin, "the parameter '" + data.name + "' has no value"));
+  }
+  result.expression = std::make_shared<const form::LoweredExpression>(std::move(expression));
+  return result;
+}
+
 std::vector<std::shared_ptr<op::GeneratedForm>> Postprocess::kernels() const {
   std::vector<Kernels> result;
-  for (const auto& functional : functionals_)
-    result.insert(result.end(), functional.kernels.begin(), functional.kernels.end());
+  for (const auto& kernels : integrals_) result.insert(result.end(), kernels.begin(), kernels.end());
   for (const auto& norms : norms_) result.push_back(norms.squares);
   return result;
 }
 
+void Postprocess::set_time(double time) { time_->values = {time}; }
+
 std::vector<double> Postprocess::evaluate(const Kernels& kernels, const op::Vector& solution) const {
   op::Functional functional(kernels);
-  data_.bind(functional, kernels->form);
+  bind_known(functional, kernels->form, problem_, time_->values.front());
   return functional.values(solution);
 }
 
 /// Points of quadrature lie inside cells, so that what grows without bound towards a vertex is finite at all of them.
-double Postprocess::largest_at_nodes(std::size_t index) const {
+double Postprocess::largest_at_nodes(const ExactSolution& exact) const {
+  if (!is_function_of_x(exact.value)) return 0;
   const auto& mesh = *mesh_;
   const auto dim = static_cast<std::size_t>(mesh.gdim);
   std::vector<std::uint8_t> is_node(mesh.points.size() / dim, 0);
   for (const auto& group : mesh.groups)
     for (const auto node : group.nodes()) is_node[static_cast<std::size_t>(node)] = 1;
-  const auto& [number, texts] = problem_.check.exact[index];
-  const auto& field = problem_.fields[number];
-  const auto count = static_cast<std::size_t>(field.num_components());
-  if (!std::ranges::all_of(forms_.point_components(texts, count, "check." + field.name), is_function_of_x)) return 0;
-  const auto exact = forms_.qfunction(texts, {}, field.num_components(), "check." + field.name);
+  const auto function = at_points(exact, origin_of(exact, problem_.unknowns[exact.field].node().name), problem_);
+  std::size_t count = 1;
+  for (const int extent : exact.value.shape()) count *= static_cast<std::size_t>(extent);
   std::vector<double> values(count);
   double largest = 0;
   for (std::size_t node = 0; node < is_node.size(); ++node) {
     if (is_node[node] == 0) continue;
-    exact(std::span(mesh.points).subspan(node * dim, dim), values);
+    function(std::span(mesh.points).subspan(node * dim, dim), values);
     for (const double value : values) largest = std::max(largest, std::abs(value));
   }
   return largest;
 }
 
 void Postprocess::require_finite_solutions(const op::Vector& any) const {
-  for (std::size_t i = 0; i < norms_.size(); ++i) {
-    const auto& norms = norms_[i];
-    const auto refuse = [&norms](std::string_view what) {
-      throw base::InputError(fmt::format("{}: check.{}: {}", norms.place.text(), norms.field, what));
-    };
-    const double largest = largest_at_nodes(i);
+  for (const auto& norms : norms_) {
+    const auto origin = origin_of(*norms.exact, norms.field);
+    const auto refuse = [&](const std::string& what) { throw base::InputError(at(origin, what)); };
+    const double largest = largest_at_nodes(*norms.exact);
     const auto squares = evaluate(norms.squares, any);
     for (const auto& [square, what] : {std::pair(l2_exact, "the exact solution"), std::pair(h1_exact, "its gradient")})
       if (!std::isfinite(squares[square]))
@@ -166,11 +200,9 @@ std::vector<std::pair<std::string, report::FieldErrors>> Postprocess::errors(con
 }
 
 double Postprocess::value_of(std::size_t index, const op::Vector& solution) const {
-  const auto& [text, kernels] = functionals_[index];
-  const auto refuse = [&functional = problem_.functionals[index]](const std::string& message) {
-    throw base::InputError(
-        fmt::format("{}: functionals.{}: {}", functional.form.location.text(), functional.name, message));
-  };
+  const auto& [name, text, origin, number] = problem_.functionals[index];
+  const auto& kernels = integrals_[index];
+  const auto refuse = [&of = origin](const std::string& message) { throw base::InputError(at(of, message)); };
   // Kernels read values of earlier functionals when they are bound to their data, so that one follows the other here.
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const double value = evaluate(kernels[i], solution).front();
@@ -190,14 +222,15 @@ double Postprocess::value_of(std::size_t index, const op::Vector& solution) cons
 
 std::vector<std::pair<std::string, double>> Postprocess::functionals(const op::Vector& solution) const {
   std::vector<std::pair<std::string, double>> values;
-  for (std::size_t i = 0; i < functionals_.size(); ++i) {
-    values.emplace_back(problem_.functionals[i].name, value_of(i, solution));
-    numbers_[i]->values = {values.back().second};
+  for (std::size_t i = 0; i < problem_.functionals.size(); ++i) {
+    const auto& functional = problem_.functionals[i];
+    values.emplace_back(functional.name, value_of(i, solution));
+    if (functional.number) functional.number->values = {values.back().second};
   }
   return values;
 }
 
-std::vector<std::string> failed_checks(const io::Check& check,
+std::vector<std::string> failed_checks(const Check& check,
                                        const std::vector<std::pair<std::string, report::FieldErrors>>& errors) {
   std::vector<std::string> failures;
   const auto compare = [&](const std::string& field, const char* what, double error, std::optional<double> accepted) {
@@ -212,4 +245,4 @@ std::vector<std::string> failed_checks(const io::Check& check,
   return failures;
 }
 
-} // namespace rafter::app
+} // namespace rafter::problem

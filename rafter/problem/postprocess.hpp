@@ -6,27 +6,26 @@
 #include <utility>
 #include <vector>
 
-#include <rafter/io/derived_field.hpp>
-#include <rafter/io/problem.hpp>
-#include <rafter/operator/operator_options.hpp>
+#include <rafter/operator/operator.hpp>
+#include <rafter/problem/problem.hpp>
 #include <rafter/report/report.hpp>
 
-#include "problem_forms.hpp"
-
 /// Functionals, errors and fields of the output are computed from solved fields.
-namespace rafter::app {
+namespace rafter::problem {
 
 /// Kernels of functionals and errors are built with those of the operator and compiled together with them. Their data
 /// exist only while they are evaluated.
 class Postprocess {
 public:
-  /// Throws InputError for functionals and fields of the output whose texts are wrong. Problem, forms and data must
-  /// outlive the object.
-  Postprocess(const io::Problem& problem, const ProblemForms& forms, const ProblemData& data, const op::System& system,
-              const op::OperatorOptions& options);
+  /// Throws InputError for functionals and exact solutions that do not fit the unknowns. The problem must outlive the
+  /// object.
+  Postprocess(const Problem& problem, const op::System& system, const op::OperatorOptions& options);
 
   /// Returns the kernels that must be compiled before the calls below.
   std::vector<std::shared_ptr<op::GeneratedForm>> kernels() const;
+
+  /// Sets the time that functionals, exact solutions and fields of the output are evaluated at.
+  void set_time(double time);
 
   /// Throws InputError where an exact solution is not finite, at the nodes of the mesh and the points of quadrature, or
   /// its gradient at these points, which is known before the solve. `any` is a vector of the system, whose values do
@@ -40,7 +39,7 @@ public:
   /// Returns the fields of the output beside those of the problem.
   const std::vector<io::DerivedField>& output_fields() const { return output_fields_; }
 
-  /// Returns the values of the functionals in the order of the file. Throws InputError where one is not finite.
+  /// Returns the values of the functionals in their order. Throws InputError where one is not finite.
   std::vector<std::pair<std::string, double>> functionals(const op::Vector& solution) const;
 
 private:
@@ -48,34 +47,29 @@ private:
   /// Norms of the error and of the exact solution, by their numbers among the values of one functional.
   enum Norm : std::uint8_t { l2_error, l2_exact, h1_error, h1_exact };
   struct FieldNorms {
+    const ExactSolution* exact = nullptr;
     std::string field;
-    io::Location place; ///< place of the exact solution in the file
-    Kernels squares;    ///< kernels of the squares of the norms
+    Kernels squares; ///< kernels of the squares of the norms
   };
   /// Evaluates a functional of the solution and the known fields: all its values.
   std::vector<double> evaluate(const Kernels& kernels, const op::Vector& solution) const;
   /// Largest size of an exact solution at the nodes of the mesh, 0 where it holds known fields or coefficients by tag.
-  /// Throws InputError where one of its values there is not finite. `index` is that of the entry in
-  /// problem.check.exact.
-  double largest_at_nodes(std::size_t index) const;
-  const io::Problem& problem_;
-  const ProblemForms& forms_;
-  const ProblemData& data_;
+  /// Throws InputError where one of its values there is not finite.
+  double largest_at_nodes(const ExactSolution& exact) const;
+  double value_of(std::size_t functional, const op::Vector& solution) const;
+  /// Returns a field whose parameters have the values of the problem and the present time.
+  io::DerivedField with_parameters(const io::DerivedField& field);
+
+  const Problem& problem_;
   std::shared_ptr<const mesh::Mesh> mesh_;
   std::vector<FieldNorms> norms_;
   std::vector<io::DerivedField> output_fields_;
-  struct Functional {
-    form::FunctionalText text;
-    std::vector<Kernels> kernels; ///< kernels of its integrals
-  };
-  double value_of(std::size_t functional, const op::Vector& solution) const;
-  std::vector<Functional> functionals_; ///< functionals in the order of the problem
-  /// The values of the functionals, shape (functional), are here for those that use them.
-  std::vector<std::shared_ptr<form::CoefficientData>> numbers_;
+  std::shared_ptr<form::CoefficientData> time_; ///< time in fields of the output, which follow it
+  std::vector<std::vector<Kernels>> integrals_; ///< kernels of each functional's integrals
 };
 
 /// Returns sentences about the errors that exceed what the problem allows.
-std::vector<std::string> failed_checks(const io::Check& check,
+std::vector<std::string> failed_checks(const Check& check,
                                        const std::vector<std::pair<std::string, report::FieldErrors>>& errors);
 
-} // namespace rafter::app
+} // namespace rafter::problem

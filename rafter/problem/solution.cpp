@@ -1,16 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "solution.hpp"
+#include <rafter/problem/solution.hpp>
 
 #include <cmath>
 
 #include <rafter/base/text.hpp>
+#include <rafter/problem/measurement.hpp>
+#include <rafter/problem/prepared_problem.hpp>
 #include <rafter/solve/vector_ops.hpp>
 
-#include "discretisation.hpp"
-#include "measurement.hpp"
-
-namespace rafter::app {
+namespace rafter::problem {
 namespace {
+
+/// Returns the number of cells of each shape, in the order of first appearance.
+std::vector<std::pair<std::string, std::int64_t>> cells_per_shape(const mesh::Mesh& mesh) {
+  std::vector<std::pair<std::string, std::int64_t>> counts;
+  for (const auto& group : mesh.groups) {
+    const std::string name(element::name(group.shape));
+    const auto found =
+        std::find_if(counts.begin(), counts.end(), [&](const auto& entry) { return entry.first == name; });
+    if (found != counts.end())
+      found->second += group.num_cells();
+    else
+      counts.emplace_back(name, group.num_cells());
+  }
+  return counts;
+}
 
 report::SolveReport start_report(const PreparedProblem& prepared) {
   report::SolveReport result;
@@ -24,7 +38,11 @@ report::SolveReport start_report(const PreparedProblem& prepared) {
 } // namespace
 
 Solution make_solution(const PreparedProblem& prepared, op::Vector values, solvers::Status status) {
-  Solution solution{prepared.system(), std::move(values), start_report(prepared), status == solvers::Status::converged};
+  Solution solution{.system = prepared.system(),
+                    .values = std::move(values),
+                    .report = start_report(prepared),
+                    .method = {},
+                    .is_converged = status == solvers::Status::converged};
   solution.report.status = solution.is_converged ? "converged" : "not converged";
   return solution;
 }
@@ -37,7 +55,7 @@ std::vector<io::OutputField> output_fields(const PreparedProblem& prepared, cons
   const auto& system = prepared.system();
   std::vector<io::OutputField> fields;
   for (std::size_t f = 0; f < system.spaces.size(); ++f)
-    fields.push_back({prepared.problem().fields[f].name, system.spaces[f],
+    fields.push_back({prepared.names()[f], system.spaces[f],
                       values.host_read().subspan(static_cast<std::size_t>(system.offset(f)),
                                                  static_cast<std::size_t>(system.spaces[f]->num_local()))});
   return fields;
@@ -61,4 +79,4 @@ void check_solution(const PreparedProblem& prepared, Phases& phases, Solution& s
   report.message = base::join(failures, "; ");
 }
 
-} // namespace rafter::app
+} // namespace rafter::problem

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "measurement.hpp"
+#include <rafter/problem/measurement.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -13,7 +13,7 @@
 #include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/schedule/plan.hpp>
 
-namespace rafter::app {
+namespace rafter::problem {
 namespace {
 
 constexpr double timing_seconds = 0.15; ///< duration of a timing loop
@@ -116,4 +116,4 @@ report::MachineReport report_machine(const machine::Machine& machine, int thread
           .warning = machine::busy_warning(machine)};
 }
 
-} // namespace rafter::app
+} // namespace rafter::problem

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "stretched_cells.hpp"
+#include <rafter/problem/stretched_cells.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -10,9 +10,7 @@
 #include <rafter/mesh/describe.hpp>
 #include <rafter/space/function_space.hpp>
 
-#include "discretisation.hpp"
-
-namespace rafter::app {
+namespace rafter::problem {
 namespace {
 
 /// The largest ratio of the lengths of two edges of a cell.
@@ -41,10 +39,9 @@ double largest_stretching(const mesh::Mesh& mesh) {
   return result;
 }
 
-bool can_be_low_order_refined(const io::Problem& problem, const op::System& system) {
+bool can_be_low_order_refined(const op::Coarsening& levels, const op::System& system) {
   const int degree = system.spaces.front()->degree;
-  return degree > 1 &&
-         std::ranges::find(problem.coarsening.steps, op::CoarseningStep::lor) == problem.coarsening.steps.end() &&
+  return degree > 1 && std::ranges::find(levels.steps, op::CoarseningStep::lor) == levels.steps.end() &&
          std::ranges::all_of(system.spaces, [&](const auto& space) { return space->degree == degree; }) &&
          std::ranges::none_of(system.mesh->groups,
                               [](const auto& group) { return group.shape == element::Shape::pyramid; });
@@ -52,12 +49,10 @@ bool can_be_low_order_refined(const io::Problem& problem, const op::System& syst
 
 } // namespace
 
-std::string advice_on_stretched_cells(const io::Problem& problem, const op::System& system, int iterations) {
+std::string advice_on_stretched_cells(const op::Coarsening& levels, const op::System& system, int iterations) {
   constexpr int many_iterations = 30; // cells that are not stretched take 20 at most
   constexpr double stretched = 5;     // the ratio from which iterations grow
-  if (iterations < many_iterations || !uses_multigrid(problem) || uses_blocks(problem) ||
-      !can_be_low_order_refined(problem, system))
-    return "";
+  if (iterations < many_iterations || !can_be_low_order_refined(levels, system)) return "";
   const double stretching = largest_stretching(*system.mesh);
   if (stretching < stretched) return "";
   return fmt::format(
@@ -66,4 +61,4 @@ std::string advice_on_stretched_cells(const io::Problem& problem, const op::Syst
       stretching);
 }
 
-} // namespace rafter::app
+} // namespace rafter::problem

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "plan_keys.hpp"
+#include <rafter/problem/plan_keys.hpp>
 
 #include <algorithm>
 #include <vector>
@@ -11,7 +11,7 @@
 #include <rafter/operator/generate/matrix_builder.hpp>
 #include <rafter/schedule/plan.hpp>
 
-namespace rafter::app {
+namespace rafter::problem {
 namespace {
 
 /// The kernels of a form that a plan is meant for: those of cells, where it has any, and the product of a matrix.
@@ -83,7 +83,8 @@ bool is_same_without(const AskedKey& asked, const std::vector<std::string>& word
 
 } // namespace
 
-void warn_of_unused_plan_keys(const op::GeneratedForm& built, const op::OperatorOptions& options) {
+void warn_of_unused_plan_keys(const std::string& name, const op::GeneratedForm& built,
+                              const op::OperatorOptions& options) {
   if (!built.options.plan) return;
   const auto words = base::words(options.plan);
   const auto kernels = planned_kernels(built);
@@ -98,7 +99,7 @@ void warn_of_unused_plan_keys(const op::GeneratedForm& built, const op::Operator
     AskedKey asked{i, words[i].substr(0, equals), {}};
     asked.value = value_of(schedule::parse_plan(words[i], *built.options.plan), asked.key);
     const auto warn = [&](const std::string& reason) {
-      base::warn(fmt::format("--plan: {} is not used: {}", words[i], reason));
+      base::warn(fmt::format("{}: {} is not used: {}", name, words[i], reason));
     };
     if (asked.value.empty() || !has_value(built, asked.key, asked.value)) {
       const auto& last = *kernels.back();
@@ -110,4 +111,4 @@ void warn_of_unused_plan_keys(const op::GeneratedForm& built, const op::Operator
   }
 }
 
-} // namespace rafter::app
+} // namespace rafter::problem

@@ -8,14 +8,14 @@
 
 #include <rafter/device/device.hpp>
 
-namespace rafter::app {
+namespace rafter::problem {
 
 /// This keeps the wall-clock seconds of each phase of a run, and what it copies between host and device.
 class Phases {
 public:
   /// Counts what is copied to and from a device that has memory of its own.
   void watch(std::shared_ptr<const device::Device> device);
-  /// Ends the phase that runs and starts another.
+  /// Ends the phase that runs and starts another, or goes on with it if it has that name.
   void start(const std::string& name);
   void stop();
   /// Makes one phase of this name of all that have been.
@@ -25,6 +25,7 @@ public:
   const std::vector<std::pair<std::string, device::Copies>>& copies() const { return copies_; }
 
 private:
+  void add_copies(const std::string& name, const device::Copies& copies);
   using Clock = std::chrono::steady_clock;
   std::vector<std::pair<std::string, double>> seconds_;
   std::vector<std::pair<std::string, device::Copies>> copies_;
@@ -34,4 +35,4 @@ private:
   bool is_running_ = false;
 };
 
-} // namespace rafter::app
+} // namespace rafter::problem

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/problem/prepared_problem.hpp>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/base/log.hpp>
+#include <rafter/base/parallel.hpp>
+#include <rafter/operator/generate/domain.hpp>
+#include <rafter/operator/generate/form_builder.hpp>
+#include <rafter/operator/generate/kernel_info.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
+#include <rafter/problem/expected_work.hpp>
+#include <rafter/problem/known_values.hpp>
+#include <rafter/problem/method_choice.hpp>
+#include <rafter/problem/plan_keys.hpp>
+#include <rafter/problem/preconditioning.hpp>
+#include <rafter/solve/multigrid_levels.hpp>
+#include <rafter/solve/vector_ops.hpp>
+#include <rafter/tune/device_probe.hpp>
+#include <rafter/tune/generation_cache.hpp>
+#include <rafter/tune/planner.hpp>
+#include <rafter/tune/store.hpp>
+
+namespace rafter::problem {
+namespace {
+
+std::shared_ptr<const tune::Planner> make_planner(const machine::Machine& machine, const Preparation& preparation) {
+  tune::PlannerOptions result{.machine = machine, .weighs_all = preparation.weighs_all_plans};
+  if (preparation.uses_measured_plans) result.store = std::make_shared<tune::Store>();
+  result.generations = std::make_shared<tune::GenerationCache>();
+  return std::make_shared<const tune::Planner>(std::move(result));
+}
+
+/// Says whether the meshes of multigrid lose a stretch of their cells along one axis: the finest has twice as many
+/// cells as the one below, which in more than one dimension no refinement of all axes makes.
+bool are_halved_along_one_axis(const mesh::Generations& meshes) {
+  const auto& all = meshes.meshes;
+  return all.size() > 1 && all.back()->tdim > 1 && all.back()->num_cells() == 2 * all[all.size() - 2]->num_cells();
+}
+
+} // namespace
+
+PreparedProblem::PreparedProblem(Problem problem, const Preparation& preparation, Progress progress, Phases& phases)
+    : problem_(std::move(problem)), progress_(std::move(progress)) {
+  const base::ThreadLimit limit(problem_.discretisation.threads);
+  phases.start("spaces");
+  has_method_ = !problem_.solver.method.empty();
+  if (problem_.preconditioner.name.empty()) problem_.preconditioner.name = problem_.solver.preconditioner;
+  has_preconditioner_ = !problem_.preconditioner.name.empty() && !problem_.is_preconditioner_chosen;
+  problem_.solver.method = solvers::method_of(problem_.solver).name;
+  equations_ = make_equations(problem_);
+  if (problem_.statement.places.source.empty()) // texts are looked at where they are read
+    for (const auto& form : {problem_.a, problem_.L, problem_.F})
+      if (form) op::warn_of_left_out(*system().mesh, *form);
+  options_ = problem_.discretisation;
+  options_.shared_device = op::device_of(options_, *system().discretisation);
+  choose_preconditioner();
+  options_.num_applications =
+      expected_applications(problem_.solver, uses_multigrid(problem_.preconditioner, problem_.solver.method), system());
+  if (problem_.time && !problem_.time->restart.empty())
+    saved_time_ =
+        located(problem_.statement.places.restart, [&] { return io::read_saved_time(problem_.time->restart); });
+  choose_method(preparation);
+  phases.stop();
+
+  phases.watch(options_.shared_device);
+  if (options_.planner == nullptr) {
+    // The ceilings are measured once, which is slow, so that checks come first. A first solve waits for a quarter of
+    // what `rafter machine` takes.
+    constexpr double first_seconds = 0.6;
+    machine_ =
+        tune::ceilings(options_.shared_device, {.seconds = first_seconds, .begins = [this] {
+                                                  progress_.notify("machine: measuring its ceilings, which are kept");
+                                                }});
+    options_.planner = make_planner(machine_, preparation);
+  } else
+    machine_ = options_.planner->options().machine;
+
+  phases.start("kernels");
+  make_operators(preparation);
+  progress_.notify(fmt::format("kernels: {} for the operator, {} for the right-hand side", operator_->info().size(),
+                               linear_form() != nullptr ? linear_form()->kernels().info().size() : 0));
+}
+
+Request PreparedProblem::request() const {
+  const auto& places = problem_.statement.places;
+  Request result{.statement = problem_.statement,
+                 .is_residual = problem_.F.has_value() && problem_.is_residual,
+                 .is_in_time = problem_.time.has_value(),
+                 .solver = problem_.solver,
+                 .has_method = has_method_,
+                 .has_preconditioner = has_preconditioner_,
+                 .is_iterated = problem_.is_iterated || asks_for_iterations(problem_.solver) ||
+                                uses_multigrid(problem_.preconditioner, problem_.solver.method),
+                 .is_checked = system().mesh->distribution == nullptr,
+                 .method_reason = method_reason_,
+                 .progress = progress_};
+  auto& solver = result.solver;
+  solver.preconditioner = problem_.preconditioner.name;
+  solver.preconditioner = solvers::preconditioner_of(solver).name;
+  if (const auto& multigrid = problem_.preconditioner.multigrid) solver.multigrid = multigrid->parameters;
+  if (const auto& parameters = problem_.preconditioner.parameters) solver.multigrid = *parameters;
+  if (places.source.empty()) warn_of_unused_preconditioner(result);
+  return result;
+}
+
+bool PreparedProblem::has_multigrid() const {
+  return problem::has_multigrid(problem_.preconditioner, problem_.solver.method);
+}
+
+bool PreparedProblem::has_blocks() const {
+  return problem::has_blocks(problem_.preconditioner, problem_.solver.method);
+}
+
+void PreparedProblem::choose_preconditioner() {
+  auto& choice = problem_.preconditioner;
+  const auto& space = *system().spaces.front();
+  const bool is_open = choice.name.empty() && problem_.a && problem_.solver.method == "cg" && !has_method_ &&
+                       system().spaces.size() == 1 && problem_.null_space.empty();
+  const bool has_levels = space.degree > 1 || (problem_.meshes && problem_.meshes->meshes.size() > 1);
+  if (!is_open || !has_levels || system().mesh->distribution != nullptr ||
+      !takes_long_with_jacobi(static_cast<double>(system().num_unknowns()), space.num_components(),
+                              system().mesh->tdim))
+    return;
+  MultigridOptions options{.parameters = problem_.solver.multigrid};
+  options.meshes = problem_.meshes ? *problem_.meshes : mesh::Generations{.meshes = {system().mesh}, .refinements = {}};
+  choice = multigrid(std::move(options));
+  problem_.is_preconditioner_chosen = true;
+  progress_.notify("preconditioner: multigrid is chosen, since jacobi would take many iterations on so many unknowns");
+}
+
+void PreparedProblem::choose_method(const Preparation& preparation) {
+  if (!preparation.solves || system().mesh->distribution != nullptr) return;
+  auto choice = choose_before_kernels(request(), system(), equations_.tangent, *options_.shared_device, options_.plan);
+  if (!choice) return;
+  problem_.solver.method = std::move(choice->method);
+  method_reason_ = std::move(choice->reason);
+}
+
+SolveMemory PreparedProblem::memory() const {
+  SolveMemory result{.source = problem_.statement.places.source};
+  for (std::size_t f = 0; f < system().spaces.size(); ++f) {
+    const auto& space = *system().spaces[f];
+    result.fields.push_back(space::SpaceOptions{
+        .family = space.element_family(), .degree = space.degree, .components = space.num_components()});
+  }
+  LevelMemory levels{.exist = uses_multigrid(problem_.preconditioner, problem_.solver.method)};
+  if (const auto& options = problem_.preconditioner.multigrid) {
+    levels.precision = options->precision;
+    levels.are_halved_along_one_axis = are_halved_along_one_axis(options->meshes);
+  }
+  result.num_vectors = num_vectors(request().solver, levels, num_null_space_vectors(problem_.null_space));
+  return result;
+}
+
+/// All kernels of the problem are first generated, then compiled at the same time, then bound to their data.
+void PreparedProblem::make_operators(const Preparation& preparation) {
+  const bool solves = preparation.solves;
+  const auto& system = equations_.system;
+  const auto& bilinear = equations_.bilinear;
+  const auto& tangent = equations_.tangent;
+  auto constraints = op::make_constraints(system, options_.dirichlet);
+  PlannedForms forms;
+  const auto keep = [&forms](std::shared_ptr<op::GeneratedForm> built) {
+    forms.kept.push_back(built);
+    return built;
+  };
+  auto action_options = options_;
+  action_options.runs_few_times = solves && problem_.a && is_shorter_than_compilation(system, options_);
+  const auto own_options = op::kernel_options(action_options, options_.shared_device);
+  const auto action = keep(op::build_form(tangent, system, op::Purpose::action, own_options));
+  warn_of_unused_plan_keys(problem_.statement.plan_name, *action, action_options);
+  std::shared_ptr<op::GeneratedForm> diagonal, load, energy;
+  const auto solver = request().solver;
+  if (solves && action->matrix == nullptr && // an assembled matrix has its diagonal
+      !solvers::find_method(solver.method).is_direct && solvers::preconditioner_of(solver).needs_diagonal)
+    diagonal = keep(op::build_form(tangent, system, op::Purpose::diagonal, own_options));
+  auto load_options = options_;
+  load_options.plan.clear(); // a plan of the user is meant for the operator
+  load_options.runs_few_times = problem_.a.has_value();
+  if (equations_.load)
+    load = keep(op::build_form(*equations_.load, system, op::Purpose::action,
+                               op::kernel_options(load_options, options_.shared_device)));
+  if (problem_.energy && !problem_.time) energy = keep(op::build(*problem_.energy, 0, system, load_options));
+  if (solves) {
+    postprocess_ = std::make_unique<Postprocess>(problem_, system, options_);
+    forms.transient = postprocess_->kernels();
+    for (const auto& condition : problem_.null_space) masses_.push_back(solvers::build_mass(condition, options_));
+    forms.transient.insert(forms.transient.end(), masses_.begin(), masses_.end());
+  }
+  std::vector<op::GeneratedLevel> levels;
+  op::GeneratedAuxiliary own_level;
+  if (solves && has_multigrid()) {
+    levels = generate_levels(own_options);
+    auto level_options = own_options;
+    if (!levels.empty()) level_options.precision = problem_.preconditioner.multigrid->precision;
+    own_level = op::generate_own_level(tangent, system, options_.dirichlet, level_options);
+  }
+  if (solves && has_blocks()) {
+    const auto& choice = problem_.preconditioner;
+    if (!choice.block_form && !bilinear)
+      throw base::InputError("preconditioner block: it does not serve steps in time");
+    at_preconditioner(problem_.statement.places, [&] {
+      blocks_ = generate_blocks(choice, choice.block_form ? *choice.block_form : *bilinear, system, options_.dirichlet,
+                                own_options);
+    });
+  }
+  for (const auto& parts : {op::kernels_of(levels), solvers::kernels_of(blocks_), op::kernels_of(own_level)})
+    forms.kept.insert(forms.kept.end(), parts.begin(), parts.end());
+  if (system.mesh->distribution == nullptr) require_stored_fits(memory(), system, forms);
+  auto kernels = forms.kept;
+  kernels.insert(kernels.end(), forms.transient.begin(), forms.transient.end());
+  op::compile(kernels, progress_.compilation);
+  operator_ = std::make_shared<op::Operator>(action, std::move(constraints), diagonal);
+  bind_known(*operator_, action->form, problem_);
+  own_level_ = op::make_auxiliary(own_level, *operator_);
+  if (has_multigrid() && solves)
+    levels_ = op::make_levels(std::move(levels), own_level_.A ? *own_level_.A : *operator_,
+                              problem_.preconditioner.multigrid->meshes);
+  if (equations_.steps)
+    make_stepper(load);
+  else if (problem_.F)
+    make_residual_problem(load, energy);
+  else if (load) {
+    linear_form_ = std::make_unique<op::LinearForm>(load);
+    bind_known(*linear_form_, load->form, problem_);
+  }
+}
+
+std::vector<op::GeneratedLevel> PreparedProblem::generate_levels(const op::KernelOptions& kernels) {
+  auto& choice = problem_.preconditioner;
+  if (!choice.multigrid) choice.multigrid = MultigridOptions{.parameters = problem_.solver.multigrid};
+  auto& options = *choice.multigrid;
+  if (options.meshes.meshes.empty())
+    options.meshes =
+        problem_.meshes ? *problem_.meshes : mesh::Generations{.meshes = {system().mesh}, .refinements = {}};
+  op::HierarchySpecification specification{.system = system(),
+                                           .meshes = std::make_shared<const mesh::Generations>(options.meshes),
+                                           .conditions = options_.dirichlet,
+                                           .kernels = kernels,
+                                           .coarsening = options.coarsening};
+  specification.kernels.precision = options.precision;
+  if (equations_.bilinear)
+    specification.form = *equations_.bilinear;
+  else
+    specification.form_on = [this](const auto& spaces) { return tangent_of_steps(problem_, spaces); };
+  try {
+    std::vector<op::GeneratedLevel> levels;
+    at_preconditioner(problem_.statement.places, [&] { levels = op::generate_levels(specification); });
+    return levels;
+  } catch (const base::InputError& error) {
+    if (has_preconditioner_) throw;
+    choice = "jacobi";
+    progress_.notify(fmt::format("preconditioner: jacobi, since there are no levels of multigrid: {}", error.what()));
+    return {};
+  }
+}
+
+void PreparedProblem::make_residual_problem(const std::shared_ptr<const op::GeneratedForm>& residual,
+                                            const std::shared_ptr<const op::GeneratedForm>& energy) {
+  residual_problem_ = std::make_unique<solvers::ResidualProblem>(residual, operator_, names(), energy);
+  for (const auto& given : problem_.data)
+    if (solvers::has_field(residual->form, given.name)) residual_problem_->set(given.name, *given.values);
+  for (const auto& [name, value] : problem_.parameters) residual_problem_->set(name, value);
+  const auto start = starting_state();
+  residual_problem_->bind(start);
+  residual_problem_->linearise(start);
+}
+
+op::Vector PreparedProblem::starting_state() const {
+  op::Vector state = operator_->make_vector();
+  if (saved_time_)
+    std::ranges::copy(saved_state_, state.host_overwrite().begin());
+  else if (problem_.initial != nullptr) {
+    op::check_size(operator_->size(), problem_.initial->size(), "the initial state");
+    solvers::VectorOps(state.device()).copy(*problem_.initial, state);
+  } else
+    solvers::VectorOps(state.device()).fill(0, state);
+  return state;
+}
+
+std::vector<space::FieldValues> PreparedProblem::known_fields() const {
+  std::vector<space::FieldValues> result;
+  for (const auto& given : problem_.data)
+    if (given.space != nullptr) result.push_back({given.space, given.values->host_read()});
+  return result;
+}
+
+solvers::ConstrainedNullSpace PreparedProblem::make_null_space() const {
+  const auto& conditions = problem_.null_space;
+  if (conditions.empty()) return {};
+  const auto& places = problem_.statement.places.conditions;
+  const auto place = [&](std::size_t i) { return i < places.size() ? places[i] : std::string(); };
+  const solvers::ConstrainedOperator on(*operator_);
+  std::vector<solvers::NullModes> modes;
+  for (std::size_t i = 0; i < conditions.size(); ++i)
+    modes.push_back(located(place(i), [&] { return on.modes(conditions[i], masses_[i]); }));
+  return located(place(0), [&] { return solvers::ConstrainedNullSpace(*operator_, std::move(modes)); });
+}
+
+std::shared_ptr<const solvers::MultigridHierarchy> PreparedProblem::make_hierarchy() const {
+  if (!has_multigrid()) return nullptr;
+  std::shared_ptr<const solvers::MultigridHierarchy> result;
+  at_preconditioner(problem_.statement.places,
+                    [&] { result = solvers::make_hierarchy(levels_, system(), problem_.null_space, own_level_); });
+  return result;
+}
+
+std::function<solvers::NearNullSpace()> PreparedProblem::near_null_space() const {
+  return [of = system()] { return solvers::make_near_null_space(of); };
+}
+
+void PreparedProblem::add_preconditioner_parts(solvers::SolverOptions& options) const {
+  if (!options.near_null_space) options.near_null_space = near_null_space();
+  if (!has_blocks()) {
+    options.hierarchy = make_hierarchy();
+    return;
+  }
+  at_preconditioner(problem_.statement.places, [&] {
+    options.blocks =
+        solvers::make_blocks(blocks_, *operator_, *options.null_space, problem_.null_space, [&](op::Operator& block) {
+          bind_known(block, block.form(), problem_);
+          set_block_data(problem_.preconditioner, block);
+        });
+  });
+}
+
+} // namespace rafter::problem
