@@ -50,7 +50,7 @@ void require_rank(const Problem& problem, const form::Form& form, int rank, std:
 form::ThetaForms steps_of(const Problem& problem, const std::vector<std::string>& names) {
   const double theta = problem.time->theta;
   const auto& statement = problem.statement;
-  auto forms = located(statement.place_of_form(), [&] {
+  auto forms = located(statement.form_text(), [&] {
     return form::make_theta_forms(*problem.F, problem.unknowns, names_of_data(problem), theta);
   });
   try {
@@ -94,7 +94,7 @@ Equations make_equations(const Problem& problem) {
     if (!result.steps->load.integrals.empty()) result.load = result.steps->load;
     return result;
   }
-  const auto place = problem.statement.place_of_form();
+  const auto place = problem.statement.form_text();
   if (problem.F) {
     require_rank(problem, *problem.F, 1, "a residual form");
     result.bilinear = located(place, [&] { return form::derivative(*problem.F, problem.unknowns); });

@@ -30,4 +30,7 @@ void bind_known(Target& target, const form::LoweredForm& form, const Problem& pr
   if (time && !problem.set_time && has_parameter(form::time_name)) target.set(form::time_name, *time);
 }
 
+/// Gives the expression of a Dirichlet condition, if it has one, the values of its parameters and of the time.
+void bind_known(op::FieldCondition& condition, const Problem& problem, std::optional<double> time);
+
 } // namespace rafter::problem

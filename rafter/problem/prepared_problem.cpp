@@ -161,7 +161,12 @@ void PreparedProblem::make_operators(const Preparation& preparation) {
   const auto& system = equations_.system;
   const auto& bilinear = equations_.bilinear;
   const auto& tangent = equations_.tangent;
-  auto constraints = op::make_constraints(system, options_.dirichlet);
+  const bool has_expressions =
+      std::ranges::any_of(options_.dirichlet, [](const auto& condition) { return condition.expression != nullptr; });
+  std::optional<double> first_time;
+  if (problem_.time) first_time = saved_time_ ? saved_time_->time : problem_.time->start;
+  for (auto& condition : options_.dirichlet) bind_known(condition, problem_, first_time);
+  auto constraints = op::make_constraints(system, options_.dirichlet); // refuses values before kernels take time
   PlannedForms forms;
   const auto keep = [&forms](std::shared_ptr<op::GeneratedForm> built) {
     forms.kept.push_back(built);
@@ -213,7 +218,9 @@ void PreparedProblem::make_operators(const Preparation& preparation) {
   auto kernels = forms.kept;
   kernels.insert(kernels.end(), forms.transient.begin(), forms.transient.end());
   op::compile(kernels, progress_.compilation);
-  operator_ = std::make_shared<op::Operator>(action, std::move(constraints), diagonal);
+  // Values that are expressions follow their parameters.
+  operator_ = has_expressions ? std::make_shared<op::Operator>(action, options_.dirichlet, diagonal)
+                              : std::make_shared<op::Operator>(action, std::move(constraints), diagonal);
   bind_known(*operator_, action->form, problem_);
   own_level_ = op::make_auxiliary(own_level, *operator_);
   if (has_multigrid() && solves)

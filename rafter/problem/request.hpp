@@ -53,8 +53,8 @@ struct Statement {
 
   /// Returns what find_non_finite finds, "" where nothing is looked for.
   std::string what_is_not_finite() const { return find_non_finite ? find_non_finite() : ""; }
-  /// Returns the place of the form with its name, "" where it has no place.
-  std::string place_of_form() const { return places.form.empty() ? "" : places.form + ": " + form_name; }
+  /// Returns the name of the form with its place, if it has one.
+  std::string form_text() const { return at(places.form, form_name); }
 };
 
 /// The run was stopped by Progress::is_stopped, and leaves no half-written file.
