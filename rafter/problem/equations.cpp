@@ -47,6 +47,11 @@ void require_rank(const Problem& problem, const form::Form& form, int rank, std:
                                         problem.statement.form_name, what, form.rank())));
 }
 
+void require_no_null_space(const Problem& problem) {
+  if (!problem.null_space.empty())
+    throw base::InputError("conditions on the null space exist for linear problems, and this form is not linear");
+}
+
 form::ThetaForms steps_of(const Problem& problem, const std::vector<std::string>& names) {
   const double theta = problem.time->theta;
   const auto& statement = problem.statement;
@@ -91,12 +96,14 @@ Equations make_equations(const Problem& problem) {
     if (!problem.F) throw base::InputError("a problem in time has a form F, which holds dt() of its unknowns");
     result.steps = steps_of(problem, result.names);
     result.tangent = result.steps->tangent;
+    if (!result.steps->is_linear) require_no_null_space(problem);
     if (!result.steps->load.integrals.empty()) result.load = result.steps->load;
     return result;
   }
   const auto place = problem.statement.form_text();
   if (problem.F) {
     require_rank(problem, *problem.F, 1, "a residual form");
+    require_no_null_space(problem);
     result.bilinear = located(place, [&] { return form::derivative(*problem.F, problem.unknowns); });
     result.load = form::lower(*problem.F);
   } else {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <algorithm>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,10 @@ void bind_known(Target& target, const form::LoweredForm& form, const Problem& pr
     if (has_parameter(name)) target.set(name, value);
   if (time && !problem.set_time && has_parameter(form::time_name)) target.set(form::time_name, *time);
 }
+
+/// Throws InputError for data fields and parameters of the problem that nothing holds: neither these forms, nor
+/// boundary values, nor fields of the output.
+void require_used(const Problem& problem, std::span<const std::shared_ptr<op::GeneratedForm>> forms);
 
 /// Gives the expression of a Dirichlet condition, if it has one, the values of its parameters and of the time.
 void bind_known(op::FieldCondition& condition, const Problem& problem, std::optional<double> time);

@@ -217,6 +217,7 @@ void PreparedProblem::make_operators(const Preparation& preparation) {
   if (system.mesh->distribution == nullptr) require_stored_fits(memory(), system, forms);
   auto kernels = forms.kept;
   kernels.insert(kernels.end(), forms.transient.begin(), forms.transient.end());
+  if (problem_.statement.places.source.empty()) require_used(problem_, kernels); // files warn of such names
   op::compile(kernels, progress_.compilation);
   // Values that are expressions follow their parameters.
   operator_ = has_expressions ? std::make_shared<op::Operator>(action, options_.dirichlet, diagonal)
@@ -268,9 +269,16 @@ std::vector<op::GeneratedLevel> PreparedProblem::generate_levels(const op::Kerne
 void PreparedProblem::make_residual_problem(const std::shared_ptr<const op::GeneratedForm>& residual,
                                             const std::shared_ptr<const op::GeneratedForm>& energy) {
   residual_problem_ = std::make_unique<solvers::ResidualProblem>(residual, operator_, names(), energy);
+  std::vector<const form::LoweredForm*> forms{&residual->form, &operator_->form()};
+  if (energy) forms.push_back(&energy->form);
+  const auto any_has = [&](const auto& has, const std::string& name) {
+    return std::ranges::any_of(forms, [&](const auto* form) { return has(*form, name); });
+  };
   for (const auto& given : problem_.data)
-    if (solvers::has_field(residual->form, given.name)) residual_problem_->set(given.name, *given.values);
-  for (const auto& [name, value] : problem_.parameters) residual_problem_->set(name, value);
+    if (any_has(solvers::has_field, given.name)) residual_problem_->set(given.name, *given.values);
+  for (const auto& [name, value] : problem_.parameters)
+    if (any_has(solvers::has_parameter, name) || operator_->has_boundary_parameter(name))
+      residual_problem_->set(name, value);
   const auto start = starting_state();
   residual_problem_->bind(start);
   residual_problem_->linearise(start);
