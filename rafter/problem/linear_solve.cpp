@@ -21,8 +21,8 @@ namespace rafter::problem {
 namespace {
 
 /// Throws InputError unless the values of the linear form and their norm are finite.
-void require_finite_load(const Request& request, const op::Vector& b) {
-  if (std::isfinite(solvers::VectorOps(b.device()).norm(b))) return;
+void require_finite_load(const Request& request, const op::Operator& A, const op::Vector& b) {
+  if (std::isfinite(solvers::VectorOps(A).norm(b))) return;
   const auto found = request.statement.what_is_not_finite();
   throw base::InputError(!found.empty()
                              ? found
@@ -43,15 +43,11 @@ std::vector<std::string> names_of(const op::System& system) {
 LinearSolve::LinearSolve(const Request& request, const op::Operator& A, const LinearParts& parts)
     : request_(request), A_(A) {
   auto choice = [&] { // the vectors of the probe go before others are made
-    if (!request.is_checked) {
-      if (parts.null_space) null_space_ = parts.null_space();
-      return MethodChoice{request.solver.method, {}};
-    }
     const Probe probe = make_probe(A, 1);
     require_finite(A, probe, request);
     if (parts.null_space) null_space_ = parts.null_space();
-    require_regular(A, probe, request, *null_space_.null_space());
-    auto result = choose_method(request, A, probe);
+    if (request.is_whole) require_regular(A, probe, request, *null_space_.null_space());
+    auto result = request.is_whole ? choose_method(request, A, probe) : MethodChoice{request.solver.method, {}};
     require_symmetric(A, probe, request, result.method);
     return result;
   }();
@@ -64,9 +60,9 @@ LinearSolve::LinearSolve(const Request& request, const op::Operator& A, const Li
   try {
     take(std::move(choice));
   } catch (const base::SolverError& error) {
-    if (request.is_checked && !solvers::find_method(choice_.method).is_direct) require_diagonal(A, request);
+    if (request.is_whole && !solvers::find_method(choice_.method).is_direct) require_diagonal(A, request);
     auto other = choose_without_preconditioner(request, A, error);
-    if (request.is_checked && options_.method == "direct") throw base::SolverError(with_causes(error.what(), A));
+    if (request.is_whole && options_.method == "direct") throw base::SolverError(with_causes(error.what(), A));
     if (!other) refuse_preconditioner(request, error);
     take(std::move(*other));
   }
@@ -81,7 +77,7 @@ void LinearSolve::make_right_hand_side(const LinearParts& parts) {
     parts.load(b_);
   else
     ops.fill(0, b_);
-  if (request_.is_checked) require_finite_load(request_, b_);
+  require_finite_load(request_, A_, b_);
   op::Vector load = A_.make_vector();
   ops.copy(b_, load);
   A_.apply_boundary_values(b_, x_);

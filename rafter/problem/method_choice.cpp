@@ -207,7 +207,7 @@ std::optional<MethodChoice> choose_after(const Request& request, const op::Opera
                                          const solvers::Preconditioner& M) {
   using enum solvers::Failure;
   const bool has_ended = result.status == solvers::Status::converged || result.failure == stopped;
-  if (!request.is_checked || request.has_method || is_direct(request) || has_ended) return std::nullopt;
+  if (!request.is_whole || request.has_method || is_direct(request) || has_ended) return std::nullopt;
   std::string sign;
   if (result.failure == indefinite_operator)
     sign = fmt::format("cg met p.Ap <= 0 in iteration {}", result.iterations + 1);
@@ -225,7 +225,7 @@ std::optional<MethodChoice> choose_after(const Request& request, const op::Opera
 
 std::optional<MethodChoice> choose_without_preconditioner(const Request& request, const op::Operator& A,
                                                           const base::SolverError& error) {
-  if (!request.is_checked || request.has_method || is_direct(request)) return std::nullopt;
+  if (!request.is_whole || request.has_method || is_direct(request)) return std::nullopt;
   const Factors factors(A.system(), true);
   if (!factors.fit()) return std::nullopt;
   return direct(request, fmt::format("the preconditioner cannot be made ({})", error.what()), factors);

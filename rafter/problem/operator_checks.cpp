@@ -79,8 +79,7 @@ Probe make_probe(const op::Operator& A, unsigned seed) {
 }
 
 void require_finite(const op::Operator& A, const Probe& probe, const Request& request) {
-  const solvers::VectorOps ops(A.device());
-  if (ops.first_non_finite(probe.image) < 0) return;
+  if (!solvers::VectorOps(A).has_non_finite(probe.image)) return;
   const auto found = request.statement.what_is_not_finite();
   throw base::InputError(
       found.empty() ? at(request.statement.places.form, request.statement.form_name +
@@ -92,7 +91,7 @@ void require_finite(const op::Operator& A, const Probe& probe, const Request& re
 
 double asymmetry(const op::Operator& A, const Probe& probe, const Request& request) {
   if (A.num_free() == 0) return 0;
-  const solvers::VectorOps ops(A.device());
+  const solvers::VectorOps ops(A);
   const Probe other = make_probe(A, 2);
   const auto &u = probe.vector, &Au = probe.image, &v = other.vector, &Av = other.image;
   const double difference = std::abs(ops.dot(Au, v) - ops.dot(u, Av));

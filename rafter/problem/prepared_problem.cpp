@@ -94,7 +94,7 @@ Request PreparedProblem::request() const {
                  .has_preconditioner = has_preconditioner_,
                  .is_iterated = problem_.is_iterated || asks_for_iterations(problem_.solver) ||
                                 uses_multigrid(problem_.preconditioner, problem_.solver.method),
-                 .is_checked = system().mesh->distribution == nullptr,
+                 .is_whole = system().mesh->distribution == nullptr,
                  .method_reason = method_reason_,
                  .progress = progress_};
   auto& solver = result.solver;

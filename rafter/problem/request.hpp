@@ -100,8 +100,10 @@ struct Request {
   bool has_method = false;         ///< whether a method is named; if not, one is chosen that can solve the problem
   bool has_preconditioner = false; ///< whether a preconditioner is named
   bool is_iterated = false;        ///< whether something is asked for that only iterative methods have
-  bool is_checked = true;          ///< whether the operator is looked at before the solve; not on a part of a mesh
-  std::string method_reason;       ///< why the method of the options is another one than the usual one; or empty
+  /// Whether the mesh is whole. On a part of a mesh the operator is not looked at for null spaces, and no method is
+  /// chosen: both look at one process.
+  bool is_whole = true;
+  std::string method_reason; ///< why the method of the options is another one than the usual one; or empty
   Progress progress;
 };
 

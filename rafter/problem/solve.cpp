@@ -22,12 +22,12 @@ Request stated_linear(const op::Operator& A, const SolveOptions& options) {
                  .has_method = !solver.method.empty(),
                  .has_preconditioner = !solver.preconditioner.empty(),
                  .is_iterated = asks_for_iterations(solver),
-                 .is_checked = A.system().mesh->distribution == nullptr,
+                 .is_whole = A.system().mesh->distribution == nullptr,
                  .progress = {.event = options.event}};
   result.solver.method = solvers::method_of(solver).name;
   result.solver.preconditioner = solvers::preconditioner_of(solver).name;
   warn_of_unused_preconditioner(result);
-  if (result.is_checked) choose_small(result, A);
+  if (result.is_whole) choose_small(result, A);
   return result;
 }
 
@@ -49,7 +49,7 @@ SolveResult solve(const op::Operator& A, const op::Vector& b, const SolveOptions
                               }};
   LinearSolve linear(request, A, parts);
   auto info = linear.run();
-  if (request.is_checked) explain(info, A);
+  if (request.is_whole) explain(info, A);
   const auto& [method, reason] = linear.choice();
   return {std::move(linear.solution()), std::move(info), linear.removed(), method, reason};
 }

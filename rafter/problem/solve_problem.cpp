@@ -95,7 +95,7 @@ Solved solve_linear(const PreparedProblem& prepared, Phases& phases) {
   auto result = solve.run();
   phases.stop();
   if (result.failure == solvers::Failure::stopped) prepared.progress().require_running();
-  if (request.is_checked) explain(result, A);
+  if (request.is_whole) explain(result, A);
   if (prepared.has_multigrid() && prepared.problem().preconditioner.multigrid)
     if (const auto advice = advice_on_stretched_cells(prepared.problem().preconditioner.multigrid->coarsening,
                                                       prepared.system(), result.iterations);
@@ -144,7 +144,7 @@ Solved solve_residual(const PreparedProblem& prepared, Phases& phases) {
   phases.start("setup");
   op::Vector u = prepared.starting_state();
   const auto request = prepared.request();
-  const auto choice = request.is_checked
+  const auto choice = request.is_whole
                           ? choose_for_residual(request, *prepared.residual_problem(), prepared.operator_a(), u)
                           : MethodChoice{request.solver.method, {}};
   prepared.postprocess().require_finite_solutions(u);

@@ -78,7 +78,7 @@ private:
     std::function<solvers::ConstrainedNullSpace()> null_space;
     if (!problem_.null_space.empty()) null_space = [&] { return prepared_.make_null_space(); };
     const auto request = prepared_.request();
-    if (request.is_checked)
+    if (request.is_whole)
       choice_ = choose_for_steps(request, stepper_, prepared_.operator_a(), grid_->step(first_ + 1), state_, null_space,
                                  [&](double time) { prepared_.set_time(time); });
     else

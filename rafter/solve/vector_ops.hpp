@@ -54,6 +54,8 @@ public:
   /// Computes w += a sum_j h_j basis_j.
   void multi_axpy(double a, std::span<const double> h, std::span<const Vector> basis, Vector& w) const;
 
+  /// Says whether an entry of any process is not finite.
+  bool has_non_finite(const Vector& x) const { return run("spoil", {}, {x})[0] != 0; }
   /// Returns the index of the first entry of this process that is not finite, or -1.
   std::int64_t first_non_finite(const Vector& x) const;
 

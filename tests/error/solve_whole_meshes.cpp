@@ -116,4 +116,40 @@ TEST_P(PartsOfMeshes, AreRefusedByWhatKnowsOneProcessAlone) {
 INSTANTIATE_TEST_SUITE_P(all, PartsOfMeshes, ::testing::ValuesIn(cases()),
                          [](const auto& test) { return test.param.name; });
 
+// The operator is looked at on all parts together, and all processes refuse it alike.
+TEST(PartsOfMeshes, HaveTheChecksOfWholeMeshes) {
+  const auto mesh = make_box({.cells = {6}, .shape = "interval"});
+  (void)mesh.topology();
+  const mesh::CellRanks ranks{{0, 0, 0, 1, 1, 1}};
+  const auto refuse = [&](const std::function<Form(Part&, const Expr& v)>& form, const std::string& load,
+                          const std::string& what) {
+    std::atomic<int> num_refused = 0;
+    comm::run_in_process(2, [&](const std::shared_ptr<const comm::Communicator>& process) {
+      Part part(mesh::local_part(mesh, ranks, process));
+      part.options.dirichlet = {part.V.fixed({1}, 0)};
+      const auto v = arguments(part.V).second;
+      const Operator A(form(part, v), part.options);
+      auto b = A.make_vector();
+      const auto x = spatial_coordinate(1);
+      LinearForm((load == "finite" ? Expr(1.0) : form::ln(x(0) - 0.1)) * v * dx, A.system(), part.options).assemble(b);
+      try {
+        solve(A, b);
+        ADD_FAILURE() << "nothing is refused";
+      } catch (const InputError& error) {
+        EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
+        ++num_refused;
+      }
+    });
+    EXPECT_EQ(num_refused, 2);
+  };
+  const auto trial = [](const Part& part) { return arguments(part.V).first; };
+  const auto x = spatial_coordinate(1);
+  refuse([&](Part& part, const Expr& v) { return part.laplace() + 3.0 * grad(trial(part))(0) * v * dx; }, "finite",
+         "not symmetric");
+  // The coefficient is not finite in cells of the first process alone.
+  refuse([&](Part& part, const Expr& v) { return form::ln(x(0) - 0.1) * inner(grad(trial(part)), grad(v)) * dx; },
+         "finite", "not finite");
+  refuse([](Part& part, const Expr&) { return part.laplace(); }, "not finite", "right-hand side is not finite");
+}
+
 } // namespace
