@@ -74,16 +74,28 @@ public:
     require_inside(bytes, offset);
     if (bytes > 0) read(destination, bytes, offset);
   }
-  /// Sets all bytes to zero, after tasks that were run before.
-  void clear() {
-    if (size_bytes() > 0) set_to_zero();
+  /// Copies bytes of another buffer of the same device, after tasks that were run before and ahead of those that are
+  /// run afterwards. Nobody waits, where a device has a queue. Throws InternalError for bytes behind either end.
+  void copy_from(const Buffer& source, std::size_t bytes, std::size_t source_offset, std::size_t offset) {
+    source.require_inside(bytes, source_offset);
+    require_inside(bytes, offset);
+    if (bytes > 0) copy(source, bytes, source_offset, offset);
   }
+  /// Sets the bytes from `offset` on to zero, after tasks that were run before. Throws InternalError for bytes behind
+  /// the end.
+  void clear(std::size_t bytes, std::size_t offset = 0) {
+    require_inside(bytes, offset);
+    if (bytes > 0) set_to_zero(bytes, offset);
+  }
+  void clear() { clear(size_bytes()); }
 
 private:
   virtual void write(const void* source, std::size_t bytes, std::size_t offset) = 0;
   virtual void queue(const void* source, std::size_t bytes, std::size_t offset) { write(source, bytes, offset); }
   virtual void read(void* destination, std::size_t bytes, std::size_t offset) const = 0;
-  virtual void set_to_zero() = 0;
+  /// Bytes of one and the same buffer do not overlap.
+  virtual void copy(const Buffer& source, std::size_t bytes, std::size_t source_offset, std::size_t offset) = 0;
+  virtual void set_to_zero(std::size_t bytes, std::size_t offset) = 0;
   void require_inside(std::size_t bytes, std::size_t offset) const;
 };
 

@@ -93,10 +93,15 @@ private:
         "copying from the device");
     queue_->copies.count_to_host(bytes);
   }
-  void set_to_zero() override {
+  void copy(const Buffer& source, std::size_t bytes, std::size_t source_offset, std::size_t offset) override {
+    check_opencl(queue_->library->copy_buffer(queue_->queue, dynamic_cast<const Memory&>(source).memory_, memory_,
+                                              source_offset, offset, bytes, 0, nullptr, nullptr),
+                 "copying on the device");
+  }
+  void set_to_zero(std::size_t bytes, std::size_t offset) override {
     const cl_uchar zero = 0;
     check_opencl(
-        queue_->library->fill_buffer(queue_->queue, memory_, &zero, sizeof zero, 0, bytes_, 0, nullptr, nullptr),
+        queue_->library->fill_buffer(queue_->queue, memory_, &zero, sizeof zero, offset, bytes, 0, nullptr, nullptr),
         "clearing memory of the device");
   }
   static constexpr const char* to_device = "copying to the device";

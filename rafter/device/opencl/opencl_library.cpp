@@ -35,6 +35,7 @@ OpenClLibrary opened() {
   take(result.read_buffer, library, "clEnqueueReadBuffer");
   take(result.write_buffer, library, "clEnqueueWriteBuffer");
   take(result.fill_buffer, library, "clEnqueueFillBuffer");
+  take(result.copy_buffer, library, "clEnqueueCopyBuffer");
   take(result.create_program, library, "clCreateProgramWithSource");
   take(result.create_program_from_binary, library, "clCreateProgramWithBinary");
   take(result.build_program, library, "clBuildProgram");

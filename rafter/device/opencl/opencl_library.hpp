@@ -32,6 +32,7 @@ struct OpenClLibrary {
   decltype(&clEnqueueReadBuffer) read_buffer = nullptr;
   decltype(&clEnqueueWriteBuffer) write_buffer = nullptr;
   decltype(&clEnqueueFillBuffer) fill_buffer = nullptr;
+  decltype(&clEnqueueCopyBuffer) copy_buffer = nullptr;
   decltype(&clCreateProgramWithSource) create_program = nullptr;
   decltype(&clCreateProgramWithBinary) create_program_from_binary = nullptr;
   decltype(&clBuildProgram) build_program = nullptr;

@@ -26,7 +26,8 @@ private:
   [[noreturn]] static void refuse() { throw base::InternalError("a view is not copied"); }
   void write(const void*, std::size_t, std::size_t) override { refuse(); }
   void read(void*, std::size_t, std::size_t) const override { refuse(); }
-  void set_to_zero() override { refuse(); }
+  void copy(const device::Buffer&, std::size_t, std::size_t, std::size_t) override { refuse(); }
+  void set_to_zero(std::size_t, std::size_t) override { refuse(); }
   void* memory_;
   std::size_t bytes_;
 };
