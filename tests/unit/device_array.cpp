@@ -140,7 +140,22 @@ TEST_P(Arrays, PartsAreCopiedOnTheDevice) {
   EXPECT_THROW(y.copy_from(x, 4, 0, 2), base::InternalError);
   EXPECT_THROW(y.copy_from(x, 0, 3, 2), base::InternalError);
   EXPECT_THROW(y.clear(4, 1), base::InternalError);
-  EXPECT_THROW(y.copy_from(Vector(device::make_device("host", 1), 5), 0, 0, 1), base::InternalError);
+}
+
+TEST_P(Arrays, PartsOfArraysOfOtherDevicesPassThroughTheHostAlone) {
+  const auto other = device::make_device("checked");
+  Vector x(other, base::AlignedVector<double>{1, 2, 3, 4}), y(device_, 3);
+  (void)x.device_write(); // its host's side is stale
+  const auto before = other->copies(), before_here = device_->copies();
+  y.copy_from(x, 1, 0, 2);
+  EXPECT_EQ(other->copies() - before, (device::Copies{.bytes_to_host = 16, .num_to_host = 1}));
+  if (!device_->shares_host_memory()) {
+    EXPECT_EQ(device_->copies() - before_here, (device::Copies{.bytes_to_device = 16, .num_to_device = 1}));
+  }
+  EXPECT_EQ(std::vector<double>(y.host_read().begin(), y.host_read().end()), (std::vector<double>{2, 3, 0}));
+  y.copy_from(x, 3, 2, 1); // both sides have values
+  run("increment", {y.device_write()}, 3);
+  EXPECT_EQ(std::vector<double>(y.host_read().begin(), y.host_read().end()), (std::vector<double>{3, 4, 5}));
 }
 
 TEST_P(Arrays, AnEventOfARunIsCompleteWhenItWasWaitedFor) {
