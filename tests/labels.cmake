@@ -94,7 +94,7 @@ label_tests(unsanitized "all/Replay[.].*/(problems_.*|.*_p[0-9]+)$" golden/comma
 label_tests(unsanitized "Search[.](FindsMade|IsWithinFivePercent|LosesOneKernel)" unit/tune)
 
 # --- what needs a driver --------------------------------------------------------------------------------------------
-label_tests(driver ".*OpenCl" unit/device error/device unit/emit unit/operator unit/solve)
+label_tests(driver ".*OpenCl" unit/device error/device unit/emit unit/operator unit/solve property/operator property/solve)
 label_tests(driver "(every_shape/)?(Resident|Queued)" unit/solve)
 label_tests(driver "Device" unit/tune)
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -19,17 +20,38 @@ public:
   /// Collective. Ghosts of the map are grouped by owners in ascending order, else InternalError.
   GhostExchange(std::shared_ptr<const Communicator> communicator, const IndexMap& map);
 
+  struct Range {
+    std::size_t begin = 0, end = 0;
+  };
   /// A process that shares entries with this one.
   struct Neighbour {
     int rank = 0;
-    std::vector<std::int32_t> owned;               ///< local numbers of its ghosts that this process owns
-    std::int32_t ghosts_begin = 0, ghosts_end = 0; ///< local numbers of the ghosts that it owns
+    Range owned;  ///< places in owned() of its ghosts that this process owns
+    Range ghosts; ///< those of the ghosts that it owns, among all of this process
   };
   std::span<const Neighbour> neighbours() const { return neighbours_; } ///< ascending ranks
+  /// Local numbers of the owned entries that neighbours have as ghosts, shape (neighbour, entry): an entry is there
+  /// once for each of them.
+  std::span<const std::int32_t> owned() const { return owned_; }
+
+  /// Begins to bring values of owned() to the ghosts of the neighbours, and theirs to `ghosts`, shape (ghost). The
+  /// values that are sent are read now.
+  template <class T>
+  std::unique_ptr<Communicator::Exchange> send_owned(std::span<const T> owned, std::span<T> ghosts) const {
+    return start(std::as_bytes(owned), &Neighbour::owned, std::as_writable_bytes(ghosts), &Neighbour::ghosts,
+                 sizeof(T));
+  }
+  /// Begins to bring the values of ghosts, shape (ghost), to their owners, and those of the neighbours' ghosts to
+  /// `owned`, values for owned(). The values that are sent are read now.
+  template <class T>
+  std::unique_ptr<Communicator::Exchange> send_ghosts(std::span<const T> ghosts, std::span<T> owned) const {
+    return start(std::as_bytes(ghosts), &Neighbour::ghosts, std::as_writable_bytes(owned), &Neighbour::owned,
+                 sizeof(T));
+  }
 
   /// Values that are under way.
   template <class T> struct Pending {
-    std::vector<std::vector<T>> values; ///< values of owned entries, shape (neighbour, entry)
+    std::vector<T> values; ///< values of owned()
     std::unique_ptr<Communicator::Exchange> exchange;
   };
 
@@ -44,52 +66,39 @@ public:
   void finish_reverse(Pending<T> pending, std::span<T> values, const Combine& combine) const;
 
 private:
+  std::unique_ptr<Communicator::Exchange> start(std::span<const std::byte> sent, Range Neighbour::*of_sent,
+                                                std::span<std::byte> received, Range Neighbour::*of_received,
+                                                std::size_t bytes_per_value) const;
   std::shared_ptr<const Communicator> communicator_;
   std::vector<Neighbour> neighbours_;
+  std::vector<std::int32_t> owned_;
+  std::size_t num_owned_ = 0; ///< number of all entries that this process owns: ghosts begin behind them
 };
 
 template <class T> GhostExchange::Pending<T> GhostExchange::start_forward(std::span<T> values) const {
   static_assert(std::is_trivially_copyable_v<T>);
   Pending<T> pending;
-  std::vector<Outgoing> outgoing;
-  std::vector<Incoming> incoming;
-  for (const auto& neighbour : neighbours_) {
-    auto& packed = pending.values.emplace_back();
-    packed.reserve(neighbour.owned.size());
-    for (const auto entry : neighbour.owned) packed.push_back(values[static_cast<std::size_t>(entry)]);
-    const auto ghosts = values.subspan(static_cast<std::size_t>(neighbour.ghosts_begin),
-                                       static_cast<std::size_t>(neighbour.ghosts_end - neighbour.ghosts_begin));
-    if (!packed.empty()) outgoing.push_back({neighbour.rank, std::as_bytes(std::span(packed))});
-    if (!ghosts.empty()) incoming.push_back({neighbour.rank, std::as_writable_bytes(ghosts)});
-  }
-  pending.exchange = communicator_->start(outgoing, incoming);
+  pending.values.reserve(owned_.size());
+  for (const auto entry : owned_) pending.values.push_back(values[static_cast<std::size_t>(entry)]);
+  pending.exchange = send_owned(std::span<const T>(pending.values), values.subspan(num_owned_));
   return pending;
 }
 
 template <class T> GhostExchange::Pending<T> GhostExchange::start_reverse(std::span<const T> values) const {
   static_assert(std::is_trivially_copyable_v<T>);
   Pending<T> pending;
-  std::vector<Outgoing> outgoing;
-  std::vector<Incoming> incoming;
-  for (const auto& neighbour : neighbours_) {
-    auto& received = pending.values.emplace_back(neighbour.owned.size());
-    const auto ghosts = values.subspan(static_cast<std::size_t>(neighbour.ghosts_begin),
-                                       static_cast<std::size_t>(neighbour.ghosts_end - neighbour.ghosts_begin));
-    if (!ghosts.empty()) outgoing.push_back({neighbour.rank, std::as_bytes(ghosts)});
-    if (!received.empty()) incoming.push_back({neighbour.rank, std::as_writable_bytes(std::span(received))});
-  }
-  pending.exchange = communicator_->start(outgoing, incoming);
+  pending.values.resize(owned_.size());
+  pending.exchange = send_ghosts(values.subspan(num_owned_), std::span(pending.values));
   return pending;
 }
 
 template <class T, class Combine>
 void GhostExchange::finish_reverse(Pending<T> pending, std::span<T> values, const Combine& combine) const {
   pending.exchange->finish();
-  for (std::size_t n = 0; n < neighbours_.size(); ++n)
-    for (std::size_t i = 0; i < neighbours_[n].owned.size(); ++i) {
-      T& own = values[static_cast<std::size_t>(neighbours_[n].owned[i])];
-      own = combine(own, pending.values[n][i]);
-    }
+  for (std::size_t i = 0; i < owned_.size(); ++i) {
+    T& own = values[static_cast<std::size_t>(owned_[i])];
+    own = combine(own, pending.values[i]);
+  }
 }
 
 } // namespace rafter::comm

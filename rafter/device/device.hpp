@@ -74,16 +74,28 @@ public:
     require_inside(bytes, offset);
     if (bytes > 0) read(destination, bytes, offset);
   }
-  /// Sets all bytes to zero, after tasks that were run before.
-  void clear() {
-    if (size_bytes() > 0) set_to_zero();
+  /// Copies bytes of another buffer of the same device, after tasks that were run before and ahead of those that are
+  /// run afterwards. Nobody waits, where a device has a queue. Throws InternalError for bytes behind either end.
+  void copy_from(const Buffer& source, std::size_t bytes, std::size_t source_offset, std::size_t offset) {
+    source.require_inside(bytes, source_offset);
+    require_inside(bytes, offset);
+    if (bytes > 0) copy(source, bytes, source_offset, offset);
   }
+  /// Sets the bytes from `offset` on to zero, after tasks that were run before. Throws InternalError for bytes behind
+  /// the end.
+  void clear(std::size_t bytes, std::size_t offset = 0) {
+    require_inside(bytes, offset);
+    if (bytes > 0) set_to_zero(bytes, offset);
+  }
+  void clear() { clear(size_bytes()); }
 
 private:
   virtual void write(const void* source, std::size_t bytes, std::size_t offset) = 0;
   virtual void queue(const void* source, std::size_t bytes, std::size_t offset) { write(source, bytes, offset); }
   virtual void read(void* destination, std::size_t bytes, std::size_t offset) const = 0;
-  virtual void set_to_zero() = 0;
+  /// Bytes of one and the same buffer do not overlap.
+  virtual void copy(const Buffer& source, std::size_t bytes, std::size_t source_offset, std::size_t offset) = 0;
+  virtual void set_to_zero(std::size_t bytes, std::size_t offset) = 0;
   void require_inside(std::size_t bytes, std::size_t offset) const;
 };
 
@@ -103,10 +115,15 @@ public:
   virtual std::shared_ptr<const Kernel> kernel(const std::string& name) const = 0;
 };
 
-/// Completion of submitted tasks. Devices that run on the host finish before they return an event.
+/// Completion of one run. Runs of a device take the order in which they are asked for, and copies take theirs among
+/// them. Who only runs more tasks, or copies to the host, therefore needs no event: the copy waits for all runs before
+/// it. Who times a run, or must know that it went well, waits for its event. Devices that run on the host have finished
+/// when they return an event.
 class Event {
 public:
   virtual ~Event() = default;
+  /// Returns when the tasks of the run have ended, those of later runs need not. It may be called again, on any thread.
+  /// Throws EnvironmentError, which names the kernel, where one of them has failed on the device.
   virtual void wait() = 0;
 };
 
@@ -173,7 +190,8 @@ public:
   /// its output and the kept source.
   virtual std::shared_ptr<const Program> compile(const std::string& source, const CompileOptions& options = {}) = 0;
   /// Runs tasks in any order on any thread. They may run at the same time, because they write disjoint data. They begin
-  /// when those of earlier runs have ended, whose events need not be waited for.
+  /// when those of earlier runs have ended, whose events need not be waited for. The event of a run without tasks is
+  /// that of all that was asked of the device before.
   virtual std::shared_ptr<Event> run(std::span<const Task> tasks) = 0;
   /// Calls body(i) once for every i in [0, count) on the host threads of the device, in any order, and returns when all
   /// calls are done; serves loops over vectors. Devices without such threads run it on the thread of the caller. The

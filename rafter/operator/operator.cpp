@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 
 #include <fmt/format.h>
 #include <iterator>
 #include <mutex>
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/base/timing.hpp>
 #include <rafter/form/lowering.hpp>
 #include <rafter/mesh/mesh.hpp>
 #include <rafter/operator/action.hpp>
@@ -91,21 +91,6 @@ space::Constraints first_constraints(const System& system, std::vector<FieldCond
 constexpr std::array<std::string_view, 3> conversions{"narrow(| x, y: float): y = x", "widen(| x: float, y): y = x",
                                                       "add_wide(| x: float, y): y = y + x"};
 constexpr std::array<std::string_view, 1> lifting{"subtract(| x, y): y = y - x"};
-
-class Timer {
-public:
-  explicit Timer(std::atomic<double>& total) : total_(total), start_(std::chrono::steady_clock::now()) {}
-  ~Timer() {
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start_;
-    total_.fetch_add(taken.count(), std::memory_order_relaxed);
-  }
-  Timer(const Timer&) = delete;
-  Timer& operator=(const Timer&) = delete;
-
-private:
-  std::atomic<double>& total_;
-  std::chrono::steady_clock::time_point start_;
-};
 
 } // namespace
 
@@ -234,7 +219,7 @@ std::optional<typename Operator::VectorList<T>::Loan> Operator::projected(const 
 
 template <class T>
 void Operator::apply_projected(const device::Array<T>& x, device::Array<T>& y, VectorList<T>& vectors) const {
-  const Timer timer(work_->seconds);
+  const base::Timer timer(work_->seconds);
   work_->num_applications.fetch_add(1, std::memory_order_relaxed);
   if (identity_entries_.empty()) {
     run(x, y, false);
@@ -320,7 +305,7 @@ template <class T> void Operator::apply_fused(device::Array<T>& x, device::Array
 }
 
 void Operator::apply_add(const Vector& x, Vector& y) const {
-  const Timer timer(work_->seconds);
+  const base::Timer timer(work_->seconds);
   work_->num_applications.fetch_add(1, std::memory_order_relaxed);
   check_size(trial_system(), x, "the input vector");
   check_size(system(), y, "the output vector");

@@ -39,8 +39,9 @@ struct Assignment {
 /// with names separated by commas and statements by semicolons:
 ///     "step(alpha | p, q, x, r): x = x + alpha*p; r = r - alpha*q; sum rr = r*r"
 /// `let z = d*r` names a value, `sum rr = r*r` a sum, and `then beta = rr/old` assigns a scalar. An operand is `x`, or
-/// `x: float` for a vector of floats in any case, or `x[entries]` where entry entries[i] is meant, a list of distinct
-/// numbers. Expressions have numbers, + - * /, brackets and the functions of form::ScalarOp by name.
+/// `x: float` for a vector of floats in any case, or `x[entries]` where entry entries[i] is meant, a list of numbers
+/// that are distinct where the loop writes x. Expressions have numbers, + - * /, brackets and the functions of
+/// form::ScalarOp by name.
 struct VectorLoop {
   std::string name;
   std::vector<std::string> scalars;

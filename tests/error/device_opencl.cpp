@@ -102,17 +102,50 @@ TEST_F(OpenClFailures, LostDevicesAreNamedWhereverTheyShow) {
   test::expect_mentions(message([&] { device(); }), {"making a queue", "lost"});
 }
 
-TEST_F(OpenClFailures, FaultsOfKernelsShowWhenTheyAreWaitedFor) {
+TEST_F(OpenClFailures, FaultsOfKernelsShowWhenTheirEventsAreWaitedFor) {
   // The driver is waited for all the same: a process that ends while its threads still compile or run a kernel crashes.
-  library_.finish = [](cl_command_queue queue) -> cl_int {
-    const cl_int code = OpenClLibrary::instance()->finish(queue);
+  library_.wait_for_events = [](cl_uint count, const cl_event* events) -> cl_int {
+    const cl_int code = OpenClLibrary::instance()->wait_for_events(count, events);
     return code == CL_SUCCESS ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : code;
   };
   auto opencl = device();
   const auto kernel = opencl.compile(nothing)->kernel("nothing");
   const device::Task task{.kernel = kernel.get(), .begin = 0, .end = 1};
   const auto event = opencl.run(std::span(&task, 1));
-  test::expect_mentions(message([&] { event->wait(); }), {"running kernels", "fault"});
+  test::expect_mentions(message([&] { event->wait(); }), {"running nothing", "fault"});
+  test::expect_mentions(message([&] { event->wait(); }), {"running nothing", "fault"}); // as often as it is asked
+  test::expect_mentions(message([&] { opencl.run({})->wait(); }), {"running kernels", "fault"});
+}
+
+TEST_F(OpenClFailures, TheKernelThatFailedIsNamedAmongThoseOfItsRun) {
+  static cl_event failed;
+  static int num_runs;
+  failed = nullptr;
+  num_runs = 0;
+  library_.run_kernel = [](cl_command_queue queue, cl_kernel kernel, cl_uint dim, const size_t* first,
+                           const size_t* all, const size_t* items, cl_uint count, const cl_event* events,
+                           cl_event* event) -> cl_int {
+    const cl_int code =
+        OpenClLibrary::instance()->run_kernel(queue, kernel, dim, first, all, items, count, events, event);
+    if (++num_runs == 2) failed = *event;
+    return code;
+  };
+  library_.wait_for_events = [](cl_uint count, const cl_event* events) -> cl_int {
+    const cl_int code = OpenClLibrary::instance()->wait_for_events(count, events);
+    return code == CL_SUCCESS ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : code;
+  };
+  library_.get_event_info = [](cl_event event, cl_event_info what, size_t room, void* place, size_t* needed) -> cl_int {
+    const cl_int code = OpenClLibrary::instance()->get_event_info(event, what, room, place, needed);
+    if (event == failed) *static_cast<cl_int*>(place) = CL_OUT_OF_RESOURCES;
+    return code;
+  };
+  auto opencl = device();
+  const auto program = opencl.compile("kernel void entry_one(long begin, long end) {}"
+                                      "kernel void entry_two(long begin, long end) {}");
+  const auto one = program->kernel("one"), two = program->kernel("two");
+  const std::array tasks{device::Task{.kernel = one.get(), .begin = 0, .end = 1},
+                         device::Task{.kernel = two.get(), .begin = 0, .end = 1}};
+  test::expect_mentions(message([&] { opencl.run(tasks)->wait(); }), {"running two failed", "exhausted"});
 }
 
 TEST_F(OpenClFailures, SourcesThatDoNotCompileAreKeptAndTheLogIsShown) {

@@ -4,12 +4,14 @@
 
 #include <cmath>
 
+#include <rafter/comm/ghost_exchange.hpp>
 #include <rafter/form/parser.hpp>
 #include <rafter/operator/linear_form.hpp>
 #include <rafter/solve/vector_ops.hpp>
 #include <rafter/space/random_field.hpp>
 
 #include <tests/support/interpreter_device.hpp>
+#include <tests/support/opencl.hpp>
 #include <tests/support/operator_problems.hpp>
 #include <tests/support/periodic_meshes.hpp>
 #include <tests/support/rank_meshes.hpp>
@@ -211,6 +213,50 @@ TEST(RanksOnADeviceWithMemoryOfItsOwn, ComputeTheSame) {
   };
   expect_same(with_two_materials(rank_box("triangle")), 2, 3, Parts::clusters, checked);
   expect_same(with_two_materials(periodic_rank_box("quadrilateral")), 1, 2, Parts::shuffled, checked, false);
+}
+
+/// Applications on parts bring the values of interfaces to the host, and nothing else of the vectors.
+void expect_copies_of_interfaces(const std::string& device) {
+  const auto mesh = with_two_materials(rank_box("quadrilateral"));
+  const auto ranks = cell_ranks(mesh, 3, Parts::clusters);
+  comm::run_in_process(3, [&](const Process& process) {
+    const RanksCase part(mesh::local_part(mesh, ranks, process), 2);
+    const auto system = part.system();
+    const auto options = planned({.shared_device = device::make_device(device)});
+    op::Operator A(part.bilinear(true), system, options);
+    A.set("c", part.data(options.shared_device));
+    Vector x = A.make_vector(), y = A.make_vector();
+    part.fill(x, system, 5);
+    for (const bool adds : {false, true}) {
+      const auto apply = [&] { adds ? A.apply_add(x, y) : A.apply(x, y); };
+      apply(); // brings x and tables to the device
+      std::int64_t num_ghosts = 0, num_sent = 0;
+      for (const auto& space : system.spaces) {
+        num_ghosts += space->index_map().num_ghosts();
+        num_sent += std::ssize(space->exchange()->owned());
+      }
+      EXPECT_LT(num_ghosts + num_sent, system.size());
+      const auto before = options.shared_device->copies();
+      apply();
+      const auto copies = options.shared_device->copies() - before;
+      const auto bytes = static_cast<std::int64_t>(sizeof(double)) * (num_ghosts + num_sent);
+      EXPECT_EQ(copies.bytes_to_host, bytes) << "owned values of x, ghosts of y";
+      EXPECT_EQ(copies.bytes_to_device, bytes) << "ghosts of x, contributions to y";
+    }
+  });
+}
+
+TEST(RanksOnADeviceWithMemoryOfItsOwn, CopyInterfacesAlone) { expect_copies_of_interfaces("checked"); }
+
+TEST(RanksOnADeviceWithMemoryOfItsOwn, CopyInterfacesAloneOnOpenCl) {
+  if (!has_opencl()) GTEST_SKIP() << "this machine has no OpenCL device (apt-get install pocl-opencl-icd)";
+  expect_copies_of_interfaces("opencl");
+}
+
+TEST(RanksOnADeviceWithMemoryOfItsOwn, ComputeTheSameOnOpenCl) {
+  if (!has_opencl()) GTEST_SKIP() << "this machine has no OpenCL device (apt-get install pocl-opencl-icd)";
+  expect_same(with_two_materials(rank_box("quadrilateral")), 2, 3, Parts::shuffled,
+              [] { return planned({.shared_device = device::make_device("opencl")}); });
 }
 
 /// Compiled kernels of one scalar form run on threads within the processes, which are threads themselves.

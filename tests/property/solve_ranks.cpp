@@ -12,6 +12,7 @@
 #include <rafter/solve/solver.hpp>
 
 #include <tests/support/interpreter_device.hpp>
+#include <tests/support/opencl.hpp>
 #include <tests/support/operator_problems.hpp>
 #include <tests/support/rank_meshes.hpp>
 
@@ -73,10 +74,11 @@ Solution solved(const mesh::Mesh& mesh, const solvers::SolverOptions& solver, co
 }
 
 void expect_same(const mesh::Mesh& mesh, int num_ranks, Parts parts, const solvers::SolverOptions& solver,
-                 const std::function<op::OperatorOptions()>& device) {
+                 const std::function<op::OperatorOptions()>& device,
+                 const std::function<op::OperatorOptions()>& device_of_whole = {}) {
   SCOPED_TRACE(mesh.source + ", " + solver.method + ", " + solver.preconditioner + ", processes " +
                std::to_string(num_ranks));
-  const auto expected = solved(mesh, solver, device());
+  const auto expected = solved(mesh, solver, device_of_whole ? device_of_whole() : device());
   const auto ranks = cell_ranks(mesh, num_ranks, parts);
   std::mutex mutex;
   std::size_t num_cells = 0;
@@ -110,6 +112,23 @@ TEST(SolvesOfRanks, FindItOnMixedMeshes) {
 TEST(CgOfRanks, FindsTheSolutionOfOneProcessOnThreads) {
   expect_same(scrambled(box("quadrilateral", 3), 3), 3, Parts::shuffled, {.control = {.rtol = 1e-12}},
               [] { return planned({.threads = 2, .plan = "vector_width=2"}); });
+}
+
+/// Processes on devices with memory of their own find what the host finds on the whole mesh.
+void expect_same_on(const std::string& device) {
+  const auto on = [&](const std::string& name) { return planned({.device = name, .threads = 1}); };
+  for (const auto* preconditioner : {"jacobi", "chebyshev"})
+    expect_same(
+        scrambled(box("quadrilateral", 3), 3), 3, Parts::clusters,
+        {.method = "cg", .preconditioner = preconditioner, .control = {.rtol = 1e-12}}, [&] { return on(device); },
+        [&] { return on("host"); });
+}
+
+TEST(SolvesOfRanksOnDevices, FindWhatTheHostFindsOnTheCheckedDevice) { expect_same_on("checked"); }
+
+TEST(SolvesOfRanksOnDevices, FindWhatTheHostFindsOnOpenCl) {
+  if (!has_opencl()) GTEST_SKIP() << "this machine has no OpenCL device (apt-get install pocl-opencl-icd)";
+  expect_same_on("opencl");
 }
 
 } // namespace

@@ -219,7 +219,8 @@ class Devices(command_test.CommandTest):
         calls = self.calls()
         for name, fragments in (("create_buffer", ["allocating", "exhausted"]), ("write_buffer", ["copying to the device", "exhausted"]),
                                 ("fill_buffer", ["exhausted"]), ("read_buffer", ["copying from the device", "lost"]),
-                                ("run_kernel", ["running", "lost"]), ("build_program", ["cannot compile", "source kept"])):
+                                ("run_kernel", ["running", "lost"]), ("build_program", ["cannot compile", "source kept"]),
+                                ("wait_for_events", ["running", "fault"])):
             for number in sorted({1, calls[name]//4, calls[name]//2}):
                 with self.subTest(name, number=number):
                     result = self.solve_to_file(FAILING_OPENCL=f"{name}:{max(1, number)}")

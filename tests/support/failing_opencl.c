@@ -13,9 +13,18 @@
 static cl_icd_dispatch layer;
 static const cl_icd_dispatch* driver;
 
-enum Function { create_buffer, read_buffer, write_buffer, fill_buffer, build_program, run_kernel, num_functions };
-static const char* const names[num_functions] = {"create_buffer", "read_buffer",   "write_buffer",
-                                                 "fill_buffer",   "build_program", "run_kernel"};
+enum Function {
+  create_buffer,
+  read_buffer,
+  write_buffer,
+  fill_buffer,
+  build_program,
+  run_kernel,
+  wait_for_events,
+  num_functions
+};
+static const char* const names[num_functions] = {"create_buffer", "read_buffer", "write_buffer",   "fill_buffer",
+                                                 "build_program", "run_kernel",  "wait_for_events"};
 static long calls[num_functions];
 
 // Counts a call and says whether it fails. Calls of several threads may get one number, which matters to no test.
@@ -63,6 +72,11 @@ static cl_int CL_API_CALL on_run_kernel(cl_command_queue queue, cl_kernel kernel
   if (fails(run_kernel)) return CL_DEVICE_NOT_AVAILABLE;
   return driver->clEnqueueNDRangeKernel(queue, kernel, dim, first, all, items, count, events, event);
 }
+// The driver is waited for all the same: a process that ends while its threads still run a kernel crashes.
+static cl_int CL_API_CALL on_wait_for_events(cl_uint count, const cl_event* events) {
+  const cl_int code = driver->clWaitForEvents(count, events);
+  return fails(wait_for_events) ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : code;
+}
 
 static void write_calls(void) {
   const char* const path = getenv("FAILING_OPENCL_CALLS");
@@ -95,6 +109,7 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint count, const cl_icd_dispatch
   layer.clEnqueueFillBuffer = on_fill_buffer;
   layer.clBuildProgram = on_build_program;
   layer.clEnqueueNDRangeKernel = on_run_kernel;
+  layer.clWaitForEvents = on_wait_for_events;
   *count_of_layer = sizeof layer / sizeof layer.clGetPlatformIDs;
   *dispatch_of_layer = &layer;
   atexit(write_calls);

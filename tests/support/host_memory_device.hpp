@@ -29,7 +29,11 @@ private:
   private:
     void write(const void*, std::size_t, std::size_t) override { throw base::InternalError("memory is shared"); }
     void read(void*, std::size_t, std::size_t) const override { throw base::InternalError("memory is shared"); }
-    void set_to_zero() override { std::memset(host_, 0, bytes_); }
+    void copy(const device::Buffer& source, std::size_t bytes, std::size_t source_offset, std::size_t offset) override {
+      std::memmove(at(offset), static_cast<const std::byte*>(source.handle()) + source_offset, bytes);
+    }
+    void set_to_zero(std::size_t bytes, std::size_t offset) override { std::memset(at(offset), 0, bytes); }
+    std::byte* at(std::size_t offset) const { return static_cast<std::byte*>(host_) + offset; }
     void* host_;
     std::size_t bytes_;
   };

@@ -113,7 +113,10 @@ private:
     void read(void* destination, std::size_t n, std::size_t offset) const override {
       std::memcpy(destination, memory + offset, n);
     }
-    void set_to_zero() override { std::memset(memory, 0, bytes); }
+    void copy(const device::Buffer& source, std::size_t n, std::size_t source_offset, std::size_t offset) override {
+      std::memmove(memory + offset, static_cast<const char*>(source.handle()) + source_offset, n);
+    }
+    void set_to_zero(std::size_t n, std::size_t offset) override { std::memset(memory + offset, 0, n); }
   };
   struct Entry final : device::Kernel {
     Entry(std::string path, std::string n) : library(std::move(path)), entry(std::move(n)) {}

@@ -87,6 +87,91 @@ TEST_P(Arrays, ReadingOnBothSidesKeepsBothValid) {
   EXPECT_EQ(x.host_read()[0], 1);
 }
 
+TEST_P(Arrays, PartsReachTheHostWithoutTheOthers) {
+  Vector x(device_, 5);
+  run("set", {x.device_overwrite()}, 5);
+  const auto before = device_->copies();
+  const bool copies = !device_->shares_host_memory();
+  base::AlignedVector<double> room;
+  const auto part = x.host_read(2, 2, room);
+  EXPECT_EQ(std::vector<double>(part.begin(), part.end()), (std::vector<double>{2, 3}));
+  EXPECT_EQ(device_->copies() - before,
+            (copies ? device::Copies{.bytes_to_host = 16, .num_to_host = 1} : device::Copies{}));
+  EXPECT_EQ(room.size(), copies ? 2U : 0U);
+  run("increment", {x.device_write()}, 5); // the host's side was stale and is
+  EXPECT_EQ(x.host_read()[4], 5);
+  EXPECT_EQ(x.host_read(3, 1, room).data(), x.host_read().data() + 3) << "nothing is copied where the host has it";
+  EXPECT_TRUE(x.host_read(5, 0, room).empty());
+  EXPECT_THROW((void)x.host_read(4, 2, room), base::InternalError);
+  EXPECT_THROW((void)x.host_read(6, 0, room), base::InternalError);
+}
+
+TEST_P(Arrays, ScratchIsWrittenAloneAndInPlaceWhereMemoryIsShared) {
+  Vector made(device_, 4);
+  run("set", {made.device_overwrite()}, 4);
+  const Vector& x = made;
+  const auto before = device_->copies();
+  const bool copies = !device_->shares_host_memory();
+  base::AlignedVector<double> room;
+  const auto scratch = x.host_scratch(1, 2, room);
+  scratch[0] = 7;
+  scratch[1] = 8;
+  x.put_scratch(1, scratch);
+  EXPECT_EQ(device_->copies() - before,
+            (copies ? device::Copies{.bytes_to_device = 16, .num_to_device = 1} : device::Copies{}));
+  EXPECT_EQ(std::vector<double>(x.host_read().begin(), x.host_read().end()), (std::vector<double>{0, 7, 8, 3}));
+  EXPECT_THROW((void)x.host_scratch(3, 2, room), base::InternalError);
+  EXPECT_THROW(x.put_scratch(3, std::vector<double>(2)), base::InternalError);
+}
+
+TEST_P(Arrays, PartsAreCopiedOnTheDevice) {
+  Vector x(device_, 5), y(device_, base::AlignedVector<double>{9, 9, 9, 9});
+  run("set", {x.device_overwrite()}, 5);
+  (void)y.device_read();
+  const auto before = device_->copies();
+  y.copy_from(x, 3, 1, 2);
+  y.copy_from(x, 5, 4, 0);
+  y.clear(0, 1);
+  EXPECT_EQ(device_->copies(), before);
+  EXPECT_EQ(std::vector<double>(y.host_read().begin(), y.host_read().end()), (std::vector<double>{0, 3, 4, 9}));
+  Vector z(device_, 5);
+  z.copy_from(x, 0, 0, 5);
+  EXPECT_EQ(z.host_read()[4], 4);
+  EXPECT_THROW(y.copy_from(x, 4, 0, 2), base::InternalError);
+  EXPECT_THROW(y.copy_from(x, 0, 3, 2), base::InternalError);
+  EXPECT_THROW(y.clear(4, 1), base::InternalError);
+}
+
+TEST_P(Arrays, PartsOfArraysOfOtherDevicesPassThroughTheHostAlone) {
+  const auto other = device::make_device("checked");
+  Vector x(other, base::AlignedVector<double>{1, 2, 3, 4}), y(device_, 3);
+  (void)x.device_write(); // its host's side is stale
+  const auto before = other->copies(), before_here = device_->copies();
+  y.copy_from(x, 1, 0, 2);
+  EXPECT_EQ(other->copies() - before, (device::Copies{.bytes_to_host = 16, .num_to_host = 1}));
+  if (!device_->shares_host_memory()) {
+    EXPECT_EQ(device_->copies() - before_here, (device::Copies{.bytes_to_device = 16, .num_to_device = 1}));
+  }
+  EXPECT_EQ(std::vector<double>(y.host_read().begin(), y.host_read().end()), (std::vector<double>{2, 3, 0}));
+  y.copy_from(x, 3, 2, 1); // both sides have values
+  run("increment", {y.device_write()}, 3);
+  EXPECT_EQ(std::vector<double>(y.host_read().begin(), y.host_read().end()), (std::vector<double>{3, 4, 5}));
+}
+
+TEST_P(Arrays, AnEventOfARunIsCompleteWhenItWasWaitedFor) {
+  Vector x(device_, 3);
+  const auto kernel = program_->kernel("increment");
+  const std::vector<device::Buffer*> arguments{x.device_write()};
+  const device::Task task{kernel.get(), arguments, 0, 3};
+  const auto early = device_->run({&task, 1});
+  early->wait();
+  EXPECT_EQ(static_cast<const double*>(arguments[0]->handle())[2], 1); // both devices run on the host
+  const auto late = device_->run({&task, 1});
+  early->wait(); // again
+  late->wait();
+  EXPECT_EQ(x.host_read()[2], 2);
+}
+
 TEST_P(Arrays, MovedArraysKeepTheirValues) {
   Vector x(device_, base::AlignedVector<double>{1, 2});
   run("increment", {x.device_write()}, 2);

@@ -121,6 +121,104 @@ TEST_F(OpenCl, TasksRunTheGroupsOfTheirLaunch) {
   for (int i = 0; i < 12; ++i) EXPECT_EQ(values[static_cast<std::size_t>(i + 1)], 803 + 10000 * (i % 6));
 }
 
+/// A driver whose kernels, while the gate is closed, begin when it is opened.
+class Gate {
+public:
+  static inline bool is_closed = false;
+
+  static OpenClLibrary library() {
+    auto result = *OpenClLibrary::instance();
+    result.run_kernel = [](cl_command_queue queue, cl_kernel kernel, cl_uint dim, const std::size_t* first,
+                           const std::size_t* all, const std::size_t* items, cl_uint, const cl_event*,
+                           cl_event* event) -> cl_int {
+      if (is_closed && gate_ == nullptr) gate_ = make(queue);
+      const auto code = OpenClLibrary::instance()->run_kernel(queue, kernel, dim, first, all, items, is_closed ? 1 : 0,
+                                                              is_closed ? &gate_ : nullptr, event);
+      last_ = *event;
+      return code;
+    };
+    result.finish = [](cl_command_queue queue) -> cl_int {
+      EXPECT_FALSE(is_closed) << "all that is queued is waited for";
+      return is_closed ? CL_SUCCESS : OpenClLibrary::instance()->finish(queue);
+    };
+    return result;
+  }
+  static void open() {
+    is_closed = false;
+    EXPECT_EQ(function<decltype(clSetUserEventStatus)>("clSetUserEventStatus")(gate_, CL_COMPLETE), CL_SUCCESS);
+    OpenClLibrary::instance()->release_event(std::exchange(gate_, nullptr));
+  }
+  static bool is_last_run_complete() {
+    cl_int state = CL_QUEUED;
+    EXPECT_EQ(OpenClLibrary::instance()->get_event_info(last_, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state,
+                                                        nullptr),
+              CL_SUCCESS);
+    return state == CL_COMPLETE;
+  }
+
+private:
+  template <class Function> static Function* function(const char* name) {
+    return reinterpret_cast<Function*>(::dlsym(::dlopen("libOpenCL.so.1", RTLD_NOW), name));
+  }
+  static cl_event make(cl_command_queue queue) {
+    cl_context context = nullptr;
+    cl_int code = function<decltype(clGetCommandQueueInfo)>("clGetCommandQueueInfo")(queue, CL_QUEUE_CONTEXT,
+                                                                                     sizeof context, &context, nullptr);
+    EXPECT_EQ(code, CL_SUCCESS);
+    auto* const result = function<decltype(clCreateUserEvent)>("clCreateUserEvent")(context, &code);
+    EXPECT_EQ(code, CL_SUCCESS);
+    return result;
+  }
+  static inline cl_event gate_ = nullptr, last_ = nullptr;
+};
+
+TEST_F(OpenCl, AnEventOfAnEarlyRunIsWaitedForWhileLaterOnesAreQueued) {
+  OpenClDevice device({.library = std::make_shared<const OpenClLibrary>(Gate::library())});
+  const auto kernel = device.compile(numbers)->kernel("numbers");
+  const auto buffer = device.allocate(sizeof(int));
+  std::array<Buffer*, 1> arguments{buffer.get()};
+  Task task{.kernel = kernel.get(), .arguments = arguments, .begin = 3, .end = 4};
+  const auto early = device.run(std::span(&task, 1));
+  const auto before = device.run({});
+  Gate::is_closed = true;
+  task.end = 5;
+  const auto late = device.run(std::span(&task, 1));
+  const auto after = device.run({});
+  early->wait();
+  before->wait(); // that of a run without tasks is of what was asked for before it
+  EXPECT_FALSE(Gate::is_last_run_complete());
+  Gate::open();
+  after->wait();
+  EXPECT_TRUE(Gate::is_last_run_complete());
+  late->wait();
+  int result = 0;
+  buffer->copy_to_host(&result, sizeof result);
+  EXPECT_EQ(result, 503);
+}
+
+TEST_F(OpenCl, BuffersCopyPartsOfOthersInTheOrderOfRuns) {
+  OpenClDevice device;
+  const auto kernel = device.compile(numbers)->kernel("numbers");
+  const std::array<int, 3> sent{1, 2, 3};
+  std::array<int, 3> received{};
+  const auto from = device.allocate(sizeof sent), to = device.allocate(sizeof sent);
+  from->copy_from_host(sent.data(), sizeof sent);
+  to->clear();
+  const auto before = device.copies();
+  to->copy_from(*from, 2 * sizeof(int), sizeof(int), 0);
+  std::array<Buffer*, 1> arguments{from.get()};
+  const Task task{.kernel = kernel.get(), .arguments = arguments, .begin = 3, .end = 4};
+  device.run(std::span(&task, 1));
+  to->copy_from(*from, sizeof(int), 0, 2 * sizeof(int));
+  to->clear(sizeof(int), sizeof(int));
+  EXPECT_EQ(device.copies(), before) << "nothing passes through the host";
+  to->copy_to_host(received.data(), sizeof received);
+  EXPECT_EQ(received, (std::array<int, 3>{2, 0, 403}));
+  EXPECT_THROW(to->copy_from(*from, sizeof(int), sizeof sent, 0), base::InternalError);
+  EXPECT_THROW(to->copy_from(*from, sizeof(int), 0, sizeof sent), base::InternalError);
+  EXPECT_THROW(to->clear(sizeof(int), sizeof sent), base::InternalError);
+}
+
 /// Devices of drivers that hand out the code of programs, and count the sources which they are given.
 class OpenClCache : public OpenCl {
 protected:

@@ -51,7 +51,10 @@ private:
     std::memcpy(destination, begin() + offset, bytes);
     copies_->count_to_host(bytes);
   }
-  void set_to_zero() override { std::memset(begin(), 0, bytes_); }
+  void copy(const Buffer& source, std::size_t bytes, std::size_t source_offset, std::size_t offset) override {
+    std::memmove(begin() + offset, dynamic_cast<const CheckedBuffer&>(source).begin() + source_offset, bytes);
+  }
+  void set_to_zero(std::size_t bytes, std::size_t offset) override { std::memset(begin() + offset, 0, bytes); }
   std::byte* begin() const { return memory_.data() + guard_bytes; }
   std::size_t bytes_;
   mutable base::AlignedVector<std::byte> memory_;

@@ -34,7 +34,10 @@ private:
   void read(void* destination, std::size_t bytes, std::size_t offset) const override {
     std::memmove(destination, at(offset), bytes);
   }
-  void set_to_zero() override { std::memset(memory_, 0, bytes_); }
+  void copy(const Buffer& source, std::size_t bytes, std::size_t source_offset, std::size_t offset) override {
+    std::memmove(at(offset), static_cast<const std::byte*>(source.handle()) + source_offset, bytes);
+  }
+  void set_to_zero(std::size_t bytes, std::size_t offset) override { std::memset(at(offset), 0, bytes); }
   void* memory_;
   std::size_t bytes_;
   std::shared_ptr<void> owner_;

@@ -93,10 +93,15 @@ private:
         "copying from the device");
     queue_->copies.count_to_host(bytes);
   }
-  void set_to_zero() override {
+  void copy(const Buffer& source, std::size_t bytes, std::size_t source_offset, std::size_t offset) override {
+    check_opencl(queue_->library->copy_buffer(queue_->queue, dynamic_cast<const Memory&>(source).memory_, memory_,
+                                              source_offset, offset, bytes, 0, nullptr, nullptr),
+                 "copying on the device");
+  }
+  void set_to_zero(std::size_t bytes, std::size_t offset) override {
     const cl_uchar zero = 0;
     check_opencl(
-        queue_->library->fill_buffer(queue_->queue, memory_, &zero, sizeof zero, 0, bytes_, 0, nullptr, nullptr),
+        queue_->library->fill_buffer(queue_->queue, memory_, &zero, sizeof zero, offset, bytes, 0, nullptr, nullptr),
         "clearing memory of the device");
   }
   static constexpr const char* to_device = "copying to the device";
@@ -105,7 +110,7 @@ private:
   cl_mem memory_ = nullptr;
 };
 
-class OpenClDevice::Entry final : public Kernel {
+class OpenClDevice::Entry final : public Kernel, public std::enable_shared_from_this<Entry> {
 public:
   Entry(std::shared_ptr<Queue> queue, std::shared_ptr<const Compiled> program, std::string name, cl_kernel kernel)
       : queue_(std::move(queue)), kernel_(kernel), program_(std::move(program)), name_(std::move(name)) {}
@@ -114,11 +119,11 @@ public:
   ~Entry() override { queue_->library->release_kernel(kernel_); }
   const std::string& name() const override { return name_; }
 
-  /// Puts a run into the queue.
-  void run(const Task& task) const {
+  /// Puts a task into the queue. Returns its event, which the caller releases; null for a task without batches.
+  cl_event run(const Task& task) const {
     const auto& library = *queue_->library;
     const auto groups = static_cast<std::size_t>(task.launch.num_groups(task.end - task.begin));
-    if (groups == 0) return;
+    if (groups == 0) return nullptr;
     cl_uint place = 0;
     const auto set = [&](const auto& value) {
       check_opencl(library.set_argument(kernel_, place++, sizeof value, &value), "binding an argument of " + name_);
@@ -133,8 +138,10 @@ public:
     for (std::size_t axis = 0; axis < 3; ++axis)
       all[axis] = items[axis] = static_cast<std::size_t>(task.launch.items[axis]);
     all[0] *= groups;
-    check_opencl(library.run_kernel(queue_->queue, kernel_, 3, nullptr, all.data(), items.data(), 0, nullptr, nullptr),
+    cl_event event = nullptr;
+    check_opencl(library.run_kernel(queue_->queue, kernel_, 3, nullptr, all.data(), items.data(), 0, nullptr, &event),
                  "running " + name_);
+    return event;
   }
 
 private:
@@ -219,13 +226,51 @@ private:
   cl_program program_ = nullptr;
 };
 
-class OpenClDevice::Finish final : public Event {
+/// The events of the tasks of a run; of a run without tasks, that of all that was put into the queue before.
+class OpenClDevice::Completion final : public Event {
 public:
-  explicit Finish(std::shared_ptr<Queue> queue) : queue_(std::move(queue)) {}
-  void wait() override { check_opencl(queue_->library->finish(queue_->queue), "running kernels"); }
+  explicit Completion(std::shared_ptr<Queue> queue) : queue_(std::move(queue)) {}
+  Completion(const Completion&) = delete;
+  Completion& operator=(const Completion&) = delete;
+  ~Completion() override {
+    for (auto* const event : events_) queue_->library->release_event(event);
+  }
+
+  void add(const Task& task) {
+    const auto* entry = dynamic_cast<const Entry*>(task.kernel);
+    if (entry == nullptr) throw base::InternalError("a task without a kernel of an OpenCL device");
+    kernels_.push_back(entry->shared_from_this());
+    events_.reserve(kernels_.size());
+    if (auto* const event = entry->run(task))
+      events_.push_back(event);
+    else
+      kernels_.pop_back();
+  }
+  void add_all_before() {
+    events_.reserve(1);
+    cl_event event = nullptr;
+    check_opencl(queue_->library->put_marker(queue_->queue, 0, nullptr, &event), "marking the end of runs");
+    events_.push_back(event);
+  }
+  bool is_empty() const { return events_.empty(); }
+
+  void wait() override {
+    const auto& library = *queue_->library;
+    const auto code = library.wait_for_events(static_cast<cl_uint>(events_.size()), events_.data());
+    if (code == CL_SUCCESS) return;
+    for (std::size_t i = 0; i < kernels_.size(); ++i) {
+      cl_int state = CL_COMPLETE; // negative: the code of a failure
+      const auto answer =
+          library.get_event_info(events_[i], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, nullptr);
+      if (answer == CL_SUCCESS && state < 0) check_opencl(state, "running " + kernels_[i]->name());
+    }
+    check_opencl(code, "running " + (kernels_.empty() ? "kernels" : kernels_.front()->name()));
+  }
 
 private:
   std::shared_ptr<Queue> queue_;
+  std::vector<cl_event> events_;                      ///< shape (task), or that of the marker
+  std::vector<std::shared_ptr<const Entry>> kernels_; ///< shape (task)
 };
 
 OpenClDevice::OpenClDevice(OpenClOptions options)
@@ -276,13 +321,11 @@ std::shared_ptr<const Program> OpenClDevice::compile(const std::string& source, 
 
 std::shared_ptr<Event> OpenClDevice::run(std::span<const Task> tasks) {
   const std::lock_guard lock(mutex_);
-  for (const auto& task : tasks) {
-    const auto* entry = dynamic_cast<const Entry*>(task.kernel);
-    if (entry == nullptr) throw base::InternalError("a task without a kernel of an OpenCL device");
-    entry->run(task);
-  }
+  auto result = std::make_shared<Completion>(queue_);
+  for (const auto& task : tasks) result->add(task);
+  if (result->is_empty()) result->add_all_before();
   check_opencl(queue_->library->flush(queue_->queue), "starting kernels"); // drivers may wait for more otherwise
-  return std::make_shared<Finish>(queue_);
+  return result;
 }
 
 } // namespace rafter::device

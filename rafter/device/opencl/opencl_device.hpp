@@ -62,7 +62,7 @@ private:
   class Memory;
   class Compiled;
   class Entry;
-  class Finish;
+  class Completion;
   std::string key_of(const std::string& source) const;
   std::shared_ptr<Queue> queue_;
   BinaryCache binaries_;

@@ -35,6 +35,7 @@ OpenClLibrary opened() {
   take(result.read_buffer, library, "clEnqueueReadBuffer");
   take(result.write_buffer, library, "clEnqueueWriteBuffer");
   take(result.fill_buffer, library, "clEnqueueFillBuffer");
+  take(result.copy_buffer, library, "clEnqueueCopyBuffer");
   take(result.create_program, library, "clCreateProgramWithSource");
   take(result.create_program_from_binary, library, "clCreateProgramWithBinary");
   take(result.build_program, library, "clBuildProgram");
@@ -45,6 +46,10 @@ OpenClLibrary opened() {
   take(result.release_kernel, library, "clReleaseKernel");
   take(result.set_argument, library, "clSetKernelArg");
   take(result.run_kernel, library, "clEnqueueNDRangeKernel");
+  take(result.put_marker, library, "clEnqueueMarkerWithWaitList");
+  take(result.wait_for_events, library, "clWaitForEvents");
+  take(result.get_event_info, library, "clGetEventInfo");
+  take(result.release_event, library, "clReleaseEvent");
   return result;
 }
 
@@ -65,7 +70,7 @@ std::string text_of(cl_int code) {
     return "the device was lost: its driver has stopped, or another program holds it; `rafter doctor` shows whether it "
            "is there, and `--device host` does without it";
   case CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST:
-    return "a kernel before it ended with a fault of the device";
+    return "it, or a kernel before it, ended with a fault of the device";
   case CL_INVALID_WORK_GROUP_SIZE:
     return "the groups have more items than the device accepts for this kernel";
   default:

@@ -32,6 +32,7 @@ struct OpenClLibrary {
   decltype(&clEnqueueReadBuffer) read_buffer = nullptr;
   decltype(&clEnqueueWriteBuffer) write_buffer = nullptr;
   decltype(&clEnqueueFillBuffer) fill_buffer = nullptr;
+  decltype(&clEnqueueCopyBuffer) copy_buffer = nullptr;
   decltype(&clCreateProgramWithSource) create_program = nullptr;
   decltype(&clCreateProgramWithBinary) create_program_from_binary = nullptr;
   decltype(&clBuildProgram) build_program = nullptr;
@@ -42,6 +43,10 @@ struct OpenClLibrary {
   decltype(&clReleaseKernel) release_kernel = nullptr;
   decltype(&clSetKernelArg) set_argument = nullptr;
   decltype(&clEnqueueNDRangeKernel) run_kernel = nullptr;
+  decltype(&clEnqueueMarkerWithWaitList) put_marker = nullptr;
+  decltype(&clWaitForEvents) wait_for_events = nullptr;
+  decltype(&clGetEventInfo) get_event_info = nullptr;
+  decltype(&clReleaseEvent) release_event = nullptr;
 };
 
 /// Throws EnvironmentError, which names what failed and says what to do, unless the code is that of success.

@@ -93,7 +93,7 @@ bool LevelData::follow(Field& field) {
   if (field.injection != nullptr)
     field.injection->apply(values, *field.values);
   else
-    std::ranges::copy(values.host_read(), field.values->host_overwrite().begin());
+    field.values->copy_from(values, 0, 0, values.size());
   coarser_->set(field.name, *field.values);
   return true;
 }

@@ -2,14 +2,12 @@
 #include <rafter/operator/run/form_data.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <random>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
-#include <rafter/comm/ghost_exchange.hpp>
 #include <rafter/operator/generate/domain.hpp>
 #include <rafter/operator/generate/system.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
@@ -18,8 +16,6 @@
 namespace rafter::op {
 
 namespace {
-
-constexpr std::array<std::string_view, 1> copies{"copy(| x, y): y = x"};
 
 std::int64_t num_values(const form::FieldSpace& space) {
   const auto* function_space = dynamic_cast<const space::FunctionSpace*>(&space);
@@ -46,28 +42,22 @@ FormData::FormData(const form::LoweredForm& form, std::shared_ptr<device::Device
                        .space = form.fields[i],
                        .size = num_values(*form.fields[i]),
                        .values = {},
-                       .runner = nullptr});
+                       .ghosts = nullptr});
 }
 
-void FormData::copy(Field& field, std::span<const double> values) {
-  if (!field.values) field.values.emplace(device_, values.size());
-  std::ranges::copy(values, field.values->host_overwrite().begin());
-  field.version = ++version_;
-}
-
-void FormData::copy(Field& field, const Vector& values, const EntryRange& range) {
-  if (values.device() != device_)
-    return copy(
-        field, values.host_read().subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(field.size)));
-  if (!field.values) field.values.emplace(device_, static_cast<std::size_t>(field.size));
-  if (field.runner == nullptr) field.runner = std::make_unique<VectorRunner>(device_, copies);
-  field.runner->run("copy", {}, {LoopOperand(values, range), *field.values});
+void FormData::copy(Field& field, const Vector& values, std::int32_t begin) {
+  const auto size = static_cast<std::size_t>(field.size);
+  if (!field.values) field.values.emplace(device_, size);
+  field.values->copy_from(values, static_cast<std::size_t>(begin), 0, size);
   field.version = ++version_;
 }
 
 void FormData::update_ghosts(Field& field) {
-  const auto* exchange = dynamic_cast<const space::FunctionSpace&>(*field.space).exchange();
-  if (exchange != nullptr) exchange->finish_forward(exchange->start_forward(field.values->host_write()));
+  const auto& space = dynamic_cast<const space::FunctionSpace&>(*field.space);
+  if (space.exchange() == nullptr) return;
+  if (field.ghosts == nullptr)
+    field.ghosts = std::make_unique<const Ghosts>(device_, std::vector{Ghosts::Field{&space}});
+  field.ghosts->finish_update(field.ghosts->start_update(*field.values));
 }
 
 void FormData::set(const std::string& name, const Vector& values) {
@@ -91,7 +81,7 @@ void FormData::set(const std::string& name, const Vector& values, const EntryRan
   if (range.end - range.begin != found->size)
     throw base::InputError(fmt::format("the vector of data field '{}' has {} entries, its space has {}", name,
                                        range.end - range.begin, found->size));
-  copy(*found, values, range);
+  copy(*found, values, range.begin);
   update_ghosts(*found);
 }
 
@@ -124,7 +114,7 @@ void FormData::set_fields(const System& system, const Vector& values) {
   for (auto& field : fields_)
     for (std::size_t f = 0; f < system.spaces.size(); ++f) {
       if (system.spaces[f].get() != field.space.get()) continue;
-      copy(field, values, system.entries(f));
+      copy(field, values, system.entries(f).begin);
       update_ghosts(field);
     }
 }
@@ -138,9 +128,10 @@ void FormData::set_missing() {
   std::uniform_real_distribution<double> uniform(0.5, 1);
   for (auto& field : fields_) {
     if (field.values) continue;
-    std::vector<double> values(static_cast<std::size_t>(field.size));
-    for (double& value : values) value = uniform(random);
-    copy(field, values);
+    Vector values(device_, static_cast<std::size_t>(field.size));
+    for (double& value : values.host_overwrite()) value = uniform(random);
+    field.values = std::move(values);
+    field.version = ++version_;
   }
   if (missing_parameters().empty()) return;
   ++version_;

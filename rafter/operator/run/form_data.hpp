@@ -10,7 +10,7 @@
 #include <rafter/device/array.hpp>
 #include <rafter/device/buffer_registry.hpp>
 #include <rafter/form/lowered.hpp>
-#include <rafter/operator/run/vector_runner.hpp>
+#include <rafter/operator/run/ghosts.hpp>
 
 namespace rafter::op {
 
@@ -67,12 +67,12 @@ private:
     std::shared_ptr<const form::FieldSpace> space;
     std::int64_t size = 0;
     std::optional<Vector> values;
-    std::uint64_t version = 0; ///< 0: it has no values yet
-    std::unique_ptr<VectorRunner> runner;
+    std::uint64_t version = 0;            ///< 0: it has no values yet
+    std::unique_ptr<const Ghosts> ghosts; ///< null: the mesh is whole, or they were not asked for yet
   };
-  void copy(Field& field, std::span<const double> values);
-  void copy(Field& field, const Vector& values, const EntryRange& range);
-  static void update_ghosts(Field& field);
+  /// Copies entries of a vector, from `begin` on, to the field.
+  void copy(Field& field, const Vector& values, std::int32_t begin);
+  void update_ghosts(Field& field);
   std::vector<std::string> missing_fields() const;
   std::vector<std::string> missing_parameters() const;
   std::shared_ptr<device::Device> device_;

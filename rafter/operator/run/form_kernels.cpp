@@ -113,6 +113,13 @@ public:
     if (const auto vectors = cell_vectors(*built_); !vectors.empty())
       sum_ = std::make_unique<const TwoPassSum>(device_, vectors, system_.size(), built_->vectors());
     padding_ = system_.padding();
+    if (!is_distributed()) return;
+    ghosts_ = std::make_shared<const Ghosts>(device_, system_);
+    trial_ghosts_ = built_->is_square() ? ghosts_ : std::make_shared<const Ghosts>(device_, built_->trial_system);
+    if (built_->vectors() == schedule::Precision::single_precision)
+      ghosts_->prepare<float>();
+    else
+      ghosts_->prepare<double>();
   }
 
   template <class T> void run(const Array<T>* trial, Array<T>& y, bool adds) {
@@ -291,25 +298,20 @@ private:
   /// Runs the kernels on a part of a mesh. Cells inside of the part run while the ghosts of x are under way, then the
   /// others; what these add to ghosts of y goes to the owners.
   template <class T> void run_on_part(const Array<T>* trial, Array<T>& y, bool adds) {
-    const Ghosts of_trial(built_->trial_system), of_y(system_);
     refresh(); // it may throw, which it must not do while messages are under way
-    Ghosts::Pending<T> pending;
-    if (trial != nullptr) pending = of_trial.start_update(*trial);
-    if (!device_->shares_host_memory()) of_trial.finish_update(std::exchange(pending, {}));
+    auto pending = trial != nullptr ? trial_ghosts_->start_update(*trial) : Ghosts::Pending<T>();
     const bool is_covered = cells_cover_outputs();
-    const auto values = !adds && !is_covered ? y.host_overwrite() : y.host_write();
-    if (!adds && !is_covered) std::ranges::fill(values, T(0));
-    if (!adds) clear_padding(values);
-    of_y.clear(values, !adds);
+    if (!adds) clear_uncovered(y, padding_, is_covered);
+    ghosts_->clear(y, !adds);
     std::optional<TwoPassSum::Terms> terms;
     if (sum_ != nullptr) terms.emplace(sum_->take());
     auto bound = bind_all(trial, &y, adds || !is_covered, terms ? &*terms : nullptr);
     const std::size_t num_interior = built_->num_cell_pieces > 0 ? system_.batches->num_interior_stages : 0;
     staged_->run(*bound, 0, num_interior);
-    of_trial.finish_update(std::move(pending));
+    trial_ghosts_->finish_update(std::move(pending));
     staged_->run(*bound, num_interior, staged_->stages().size());
     if (sum_ != nullptr) sum_->run(*terms, y.device_write(), true);
-    of_y.add_to_owners(y);
+    ghosts_->add_to_owners(y);
   }
   /// Runs a part with the work fused into it. `cleared` is the output vector where kernels add to entries that they do
   /// not clear; else empty.
@@ -354,6 +356,7 @@ private:
   std::size_t num_storing_ = 0; ///< number of stages, the first ones, whose kernels store what cells contribute
   std::unique_ptr<const TwoPassSum> sum_; ///< sum of what kernels store; null: none does
   std::vector<std::int32_t> padding_;     ///< entries of the output vector that are no unknowns, which runs set to 0
+  std::shared_ptr<const Ghosts> ghosts_, trial_ghosts_; ///< those of y and of x; null: the mesh is whole
   std::unique_ptr<const TouchedRanges> touched_ranges_; ///< made on first use
   Array<std::int32_t> part_bounds_;                     ///< table of its parts, in the place of that of chunks
   mutable std::mutex mutex_; ///< guards what kernels have stored and what is made on first use

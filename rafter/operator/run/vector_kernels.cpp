@@ -46,12 +46,13 @@ VectorKernels::VectorKernels(device::Device& device, VectorLoops loops, schedule
   std::vector<schedule::VectorPrograms> lowered;
   for (const auto& text : loops) {
     auto loop = schedule::parse_vector_loop(text, type);
-    if (loop.operands.size() + loop.lists().size() > most_operands || loop.scalars.size() > most_scalars)
+    const std::size_t num_lists = loop.lists().size();
+    if (loop.operands.size() + num_lists > most_operands || loop.scalars.size() > most_scalars)
       throw base::InternalError("loop over vectors " + loop.name + ": too many operands or scalars");
     lowered.push_back(schedule::lower(loop, mapping));
     programs.push_back(lowered.back().main);
     if (lowered.back().total) programs.push_back(*lowered.back().total);
-    kernels_.push_back({.loop = std::move(loop)});
+    kernels_.push_back({.loop = std::move(loop), .num_lists = num_lists});
   }
   if (programs.empty()) return;
   const auto program = device.compile(emit::emit(programs, device.language()), compile_options(device));

@@ -26,6 +26,7 @@ inline constexpr schedule::Type entry_type = std::is_same_v<T, double> ? schedul
 /// A compiled loop over vectors.
 struct VectorKernel {
   schedule::VectorLoop loop;
+  std::size_t num_lists = 0; ///< number of loop.lists()
   std::shared_ptr<const device::Kernel> main;
   device::Launch main_launch;
   std::shared_ptr<const device::Kernel> total; ///< null: the loop has neither sums nor scalar assignments

@@ -26,7 +26,8 @@ private:
   [[noreturn]] static void refuse() { throw base::InternalError("a view is not copied"); }
   void write(const void*, std::size_t, std::size_t) override { refuse(); }
   void read(void*, std::size_t, std::size_t) const override { refuse(); }
-  void set_to_zero() override { refuse(); }
+  void copy(const device::Buffer&, std::size_t, std::size_t, std::size_t) override { refuse(); }
+  void set_to_zero(std::size_t, std::size_t) override { refuse(); }
   void* memory_;
   std::size_t bytes_;
 };
@@ -90,8 +91,7 @@ const VectorKernel& VectorRunner::kernel(std::string_view loop) const {
 
 std::size_t VectorRunner::size_of(const VectorKernel& kernel, LoopOperands operands) const {
   const auto& loop = kernel.loop;
-  const auto lists = loop.lists();
-  if (operands.size() != loop.operands.size() + lists.size())
+  if (operands.size() != loop.operands.size() + kernel.num_lists)
     throw base::InternalError(fmt::format("loop over vectors {}: {} operands are given", loop.name, operands.size()));
   std::optional<std::size_t> size;
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -106,8 +106,7 @@ std::size_t VectorRunner::size_of(const VectorKernel& kernel, LoopOperands opera
 
 std::span<const EntryRange> VectorRunner::visited(const VectorKernel& kernel, LoopOperands operands,
                                                   const EntryRange& whole) const {
-  if (!ranges_ || !kernel.loop.lists().empty() || std::ranges::any_of(operands, &LoopOperand::is_range))
-    return {&whole, 1};
+  if (!ranges_ || kernel.num_lists > 0 || std::ranges::any_of(operands, &LoopOperand::is_range)) return {&whole, 1};
   for (const auto& range : *ranges_)
     if (range.end > whole.end)
       throw base::InternalError(
