@@ -160,9 +160,16 @@ std::string emit(const LoopProgram& program, const std::string& language) {
 }
 
 schedule::Target target(const std::string& language) {
-  if (language == language_of_interpreters) return {.has_lanes = true, .has_groups = true};
+  schedule::Target result{.language = language};
+  if (language == language_of_interpreters) {
+    result.has_groups = true;
+    return result;
+  }
   const auto& spelling = spelling_of(language);
-  return {.has_lanes = spelling.has_vectors() && !spelling.has_groups(), .has_groups = spelling.has_groups()};
+  result.has_lanes = spelling.has_vectors() && !spelling.has_groups();
+  result.has_groups = spelling.has_groups();
+  result.has_atomic_doubles = spelling.has_atomic_doubles;
+  return result;
 }
 
 } // namespace rafter::emit

@@ -350,8 +350,7 @@ std::shared_ptr<GeneratedForm> build_form(const form::LoweredForm& form, const S
   }
   const FormGenerator builder(*built);
   // The forecast is of a processor, which adds cell matrices as fast as kernels compute them.
-  const auto target = target_of(*built->options.device);
-  const bool is_processor = target.has_lanes || target.lanes_of_item > 1;
+  const bool is_processor = target_of(*built->options.device).is_processor;
   const bool may_be_matrix = is_action && is_processor && built->is_square() && form.fields.empty() && !is_distributed;
   if (may_be_matrix && !options.plan && options.num_applications > 0) {
     built->forecast = forecast_matrix(*built);

@@ -71,11 +71,11 @@ std::vector<tune::GeneratedOutput> outputs_of(const kernel::TensorProgram& progr
 schedule::Scatter usual_scatter(const KernelSpecification& specification, const KernelOptions& options) {
   const bool adds = specification.purpose != Purpose::matrix && !specification.cell.fields.outputs.empty();
   if (!adds) return schedule::Scatter::atomic;
-  const auto usual = schedule::usual_plan(target_of(*options.device));
+  const auto target = target_of(*options.device);
+  const auto usual = schedule::usual_plan(target);
   if (schedule::has_items(usual) && schedule::has_cell_lanes(usual)) return usual.scatter;
   const bool is_worth_lists = !runs_few_times(specification, options) && specification.purpose == Purpose::action;
-  return is_worth_lists && !options.device->capabilities().has_atomic_doubles ? schedule::Scatter::two_pass
-                                                                              : schedule::Scatter::atomic;
+  return is_worth_lists && !target.has_atomic_doubles ? schedule::Scatter::two_pass : schedule::Scatter::atomic;
 }
 
 } // namespace
