@@ -39,8 +39,9 @@ namespace {
 /// The planner ignores measurements if this word takes the place of a plan.
 constexpr const char* predicted_plan = "predicted";
 
-std::shared_ptr<const tune::Planner> make_planner(const machine::Machine& machine, const RunOptions& options) {
-  tune::PlannerOptions result{.machine = machine, .weighs_all = options.weighs_all_plans};
+std::shared_ptr<const tune::Planner> make_planner(const tune::Ceilings& ceilings, const RunOptions& options) {
+  tune::PlannerOptions result{
+      .machine = ceilings.machine, .weights = ceilings.weights, .weighs_all = options.weighs_all_plans};
   if (options.plan != predicted_plan) result.store = std::make_shared<tune::Store>();
   result.generations = std::make_shared<tune::GenerationCache>();
   return std::make_shared<const tune::Planner>(std::move(result));
@@ -140,10 +141,11 @@ PreparedProblem::PreparedProblem(const io::Problem& given, const RunOptions& opt
   // The ceilings are measured once, which is slow, so that checks come first. A first solve waits for a quarter of
   // what `rafter machine` takes.
   constexpr double first_seconds = 0.6;
-  machine_ = tune::ceilings(options_.shared_device, {.seconds = first_seconds, .begins = [this] {
-                                                       tell("machine: measuring its ceilings, which are kept");
-                                                     }});
-  options_.planner = make_planner(machine_, options);
+  const auto ceilings = tune::ceilings(
+      options_.shared_device,
+      {.seconds = first_seconds, .begins = [this] { tell("machine: measuring its ceilings, which are kept"); }});
+  machine_ = ceilings.machine;
+  options_.planner = make_planner(ceilings, options);
 
   phases.start("kernels");
   make_operators(bilinear, linear, options.solves);

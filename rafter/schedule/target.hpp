@@ -28,7 +28,7 @@ struct Target {
   /// Size of the largest work arrays of a thread or an item. Those of a processor may be larger, but are of no use.
   std::int64_t most_work_bytes = std::int64_t{64} << 20;
   /// Size of the work arrays of all items of a group; 0: no limit. A processor that runs the items keeps them on the
-  /// stack of a thread, of which systems with 1 MiB are known.
+  /// stack of a thread: half of what the emitter leaves there of a kernel of a host.
   std::int64_t most_group_work_bytes = std::int64_t{1} << 19;
   bool has_atomic_doubles = false; ///< adds doubles atomically by an instruction, and the language can say so
   std::vector<device::MatrixShape> matrix_shapes; ///< products of doubles by matrix units

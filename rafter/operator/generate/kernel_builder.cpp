@@ -34,16 +34,17 @@ struct GenerationOptions {
   schedule::Target target;
   int num_threads = 1;
   std::string machine; ///< machine and its threads decide which cuts there are, and so what a plan means by them
+  tune::CostWeights weights;
   std::vector<std::string> compilers, flag_sets;
   bool runs_few_times = false, is_single = false;
   tune::Origin origin = tune::Origin::predicted;
   std::string plan; ///< plan that was asked for or measured; "": it follows from everything else
 };
 auto members(const GenerationOptions& value) {
-  const auto& [language, target, num_threads, machine, compilers, flag_sets, runs_few_times, is_single, origin, plan] =
-      value;
-  return std::tie(language, target, num_threads, machine, compilers, flag_sets, runs_few_times, is_single, origin,
-                  plan);
+  const auto& [language, target, num_threads, machine, weights, compilers, flag_sets, runs_few_times, is_single, origin,
+               plan] = value;
+  return std::tie(language, target, num_threads, machine, weights, compilers, flag_sets, runs_few_times, is_single,
+                  origin, plan);
 }
 
 /// Everything that decides about a kernel as text: generators of one build give equal texts for equal ones. `decided`
@@ -56,6 +57,7 @@ std::string text_of(const KernelSpecification& specification, const KernelOption
       .target = target_of(device),
       .num_threads = device.num_threads(),
       .machine = machine::to_json(without_circumstances(options.planner->options().machine)),
+      .weights = options.planner->options().weights,
       .compilers = device.compilers(),
       .flag_sets = device.flag_sets(),
       .runs_few_times = runs_few_times(specification, options),
