@@ -36,9 +36,6 @@
 namespace rafter::app {
 namespace {
 
-/// The planner ignores measurements if this word takes the place of a plan.
-constexpr const char* predicted_plan = "predicted";
-
 std::shared_ptr<const tune::Planner> make_planner(const tune::Ceilings& ceilings, const RunOptions& options) {
   tune::PlannerOptions result{
       .machine = ceilings.machine, .weights = ceilings.weights, .weighs_all = options.weighs_all_plans};

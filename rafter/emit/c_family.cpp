@@ -135,8 +135,10 @@ namespace {
 
 const char* const language_of_interpreters = "loops";
 
+std::vector<const Spelling*> spellings() { return {&c_spelling(), &opencl_spelling()}; }
+
 const Spelling& spelling_of(const std::string& language) {
-  for (const auto* spelling : {&c_spelling(), &opencl_spelling()})
+  for (const auto* spelling : spellings())
     if (language == spelling->name) return *spelling;
   throw base::InternalError("no emitter for language '" + language + "'");
 }
@@ -157,6 +159,12 @@ std::string emit(std::span<const LoopProgram> programs, const std::string& langu
 
 std::string emit(const LoopProgram& program, const std::string& language) {
   return emit(std::span(&program, 1), language);
+}
+
+std::vector<std::string> languages() {
+  std::vector<std::string> result;
+  for (const auto* spelling : spellings()) result.push_back(spelling->name);
+  return result;
 }
 
 schedule::Target target(const std::string& language) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <span>
 #include <string>
+#include <vector>
 
 #include <rafter/emit/spelling.hpp>
 #include <rafter/schedule/target.hpp>
@@ -24,6 +25,9 @@ std::string emit(std::span<const schedule::LoopProgram> programs, const Spelling
 /// say: groups of items in one without them, lanes in one without vectors.
 std::string emit(const schedule::LoopProgram& program, const std::string& language);
 std::string emit(std::span<const schedule::LoopProgram> programs, const std::string& language);
+
+/// The languages that text is emitted in for compilers.
+std::vector<std::string> languages();
 
 /// A target of which nothing but the language is known: its axes, which are SIMD lanes of a host and groups of items,
 /// whose items may have lanes, too, and whether it can say atomic additions of doubles. Throws InternalError for

@@ -2,9 +2,22 @@
 // Targets follow from a language and from what a driver tells of a device; what it does not tell has a meaning.
 #include <gtest/gtest.h>
 
-#include <rafter/base/error.hpp>
-#include <rafter/operator/generate/kernel_target.hpp>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 
+#include <rafter/base/error.hpp>
+#include <rafter/form/lowering.hpp>
+#include <rafter/machine/device_record.hpp>
+#include <rafter/operator/generate/form_builder.hpp>
+#include <rafter/operator/generate/kernel_target.hpp>
+#include <rafter/operator/operator_options.hpp>
+#include <rafter/tune/device_probe.hpp>
+
+#include "../support/box_meshes.hpp"
+#include "../support/operator_problems.hpp"
+#include "../support/source_directory.hpp"
 #include "../support/text_device.hpp"
 
 namespace {
@@ -59,6 +72,58 @@ TEST(Targets, OfProcessorsKeepGroupsOnAStack) {
 
 TEST(Targets, AddAtomicallyByAnInstructionWhereTheLanguageCanSayIt) {
   EXPECT_FALSE(op::target_of("opencl", {.has_atomic_doubles = true}).has_atomic_doubles) << "OpenCL C 1.2 cannot";
+}
+
+/// The record of an NVIDIA H200 as it was measured.
+machine::DeviceRecord h200() {
+  std::stringstream text;
+  text
+      << std::ifstream(std::filesystem::path(test::source_directory()) / "bench/data/devices/nvidia-h200.json").rdbuf();
+  return machine::device_record_from_json(text.str());
+}
+
+op::KernelOptions for_target(const machine::DeviceRecord& record, const std::string& plan = "") {
+  op::OperatorOptions options{.plan = plan,
+                              .planner = std::make_shared<const tune::Planner>(tune::planner_options(record))};
+  return op::kernel_options(options, op::kernel_target(record.capabilities));
+}
+
+/// The kernels of a form on deformed hexahedra of degree 4, with p+2 points in each direction.
+std::shared_ptr<op::GeneratedForm> on_deformed_hexahedra(const char* form, op::KernelOptions options) {
+  const test::Problem problem(test::curved_box("hexahedron", 1, 3), 4, 0);
+  options.quadrature.points = 6;
+  return op::build_form(form::lower(problem.form(form)), problem.system(), op::Purpose::action, options);
+}
+
+TEST(TargetsWithoutADevice, AreWhatTheRecordTells) {
+  const auto record = h200();
+  EXPECT_EQ(record.capabilities.architecture, "sm_90");
+  const auto target = op::kernel_target(record.capabilities);
+  EXPECT_EQ(target.name, "NVIDIA H200");
+  EXPECT_EQ(target.target.language, "opencl");
+  EXPECT_EQ(target.target.items_in_step, 32);
+  EXPECT_EQ(target.target.register_bytes, 4 * 255);
+  EXPECT_EQ(machine::device_record_from_json(machine::to_json(record)), record);
+}
+
+TEST(TargetsWithoutADevice, HavePlansAndTextsButNoPrograms) {
+  const auto built = on_deformed_hexahedra("inner(u, v)*dx", for_target(h200()));
+  EXPECT_EQ(built->options.device, nullptr);
+  const auto& info = built->pieces.at(0).kernel.info;
+  EXPECT_EQ(info.plan.mapping, "cell_per_item");
+  EXPECT_NE(info.source.find("void entry_kernel("), std::string::npos);
+  EXPECT_THROW(op::compile(std::array{built}), base::InternalError);
+}
+
+TEST(TargetsWithoutADevice, TakeStoredFactorsWhereMemoryCostsLessThanWorkArrays) {
+  const auto& plan = on_deformed_hexahedra("inner(u, v)*dx", for_target(h200()))->pieces.at(0).kernel.info.plan;
+  EXPECT_EQ(plan.factors.kind, kernel::FactorStorage::Kind::store) << schedule::to_string(plan);
+}
+
+TEST(TargetsWithoutADevice, InLanguagesThatNothingIsWrittenInAreRefused) {
+  EXPECT_THROW(op::kernel_target(device::Capabilities{.description = "X", .languages = {"fortran"}}), base::InputError);
+  EXPECT_THROW(op::kernel_target(device::Capabilities{.description = "X", .languages = {}}), base::InputError);
+  EXPECT_EQ(op::kernel_target(device::Capabilities{.languages = {"fortran", "opencl"}}).target.language, "opencl");
 }
 
 } // namespace

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
 #include <rafter/device/device.hpp>
 #include <rafter/emit/c_family.hpp>
 
@@ -28,5 +30,23 @@ schedule::Target target_of(const std::string& language, const device::Capabiliti
 }
 
 schedule::Target target_of(const device::Device& device) { return target_of(device.language(), device.capabilities()); }
+
+KernelTarget kernel_target(const device::Device& device) {
+  return {.name = device.name(),
+          .target = target_of(device),
+          .num_threads = device.num_threads(),
+          .compilers = device.compilers(),
+          .flag_sets = device.flag_sets()};
+}
+
+KernelTarget kernel_target(const device::Capabilities& capabilities) {
+  const auto known = emit::languages();
+  const auto found = std::ranges::find_first_of(capabilities.languages, known);
+  if (found == capabilities.languages.end())
+    throw base::InputError("kernels are written in " + base::join(known, " and ") + ", and the device '" +
+                           capabilities.description + "' takes " +
+                           (capabilities.languages.empty() ? "nothing" : base::join(capabilities.languages, " and ")));
+  return {.name = capabilities.description, .target = target_of(*found, capabilities)};
+}
 
 } // namespace rafter::op

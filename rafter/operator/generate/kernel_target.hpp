@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <string>
+#include <vector>
 
 #include <rafter/schedule/target.hpp>
 
@@ -17,5 +18,18 @@ namespace rafter::op {
 schedule::Target target_of(const std::string& language, const device::Capabilities& capabilities);
 /// The same for the language and the capabilities of a device.
 schedule::Target target_of(const device::Device& device);
+
+/// All that the generation of kernels asks of a device, which need not be there.
+struct KernelTarget {
+  std::string name; ///< name of the device in messages
+  schedule::Target target;
+  int num_threads = 1;                           ///< threads that run kernels, as Device::num_threads
+  std::vector<std::string> compilers{"default"}; ///< as Device::compilers
+  std::vector<std::string> flag_sets{"default"}; ///< as Device::flag_sets
+};
+KernelTarget kernel_target(const device::Device& device);
+/// The target that a device of these capabilities is, in the first of its languages that text is emitted in. Throws
+/// InputError where there is none.
+KernelTarget kernel_target(const device::Capabilities& capabilities);
 
 } // namespace rafter::op
