@@ -105,7 +105,7 @@ Json read_earlier(const Layout& layout, const Settings& settings) {
 
 machine::Machine machine_of(const Settings& settings) {
   if (settings.device != "host")
-    return tune::ceilings(device::make_device(settings.device), {.is_fresh = settings.machine == "fresh"});
+    return tune::ceilings(device::make_device(settings.device), {.is_fresh = settings.machine == "fresh"}).machine;
   if (settings.machine == "fresh") return machine::probe({.cores = settings.threads});
   return machine::load_or_probe(); // the record has rates of one core and of all, from which those between follow
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fits the weights of the cost model (rafter/tune/cost_model.cpp) to recorded sweeps.
+"""Fits the weights of the cost model (rafter/tune/cost_weights.hpp) to recorded sweeps.
 
 usage: fit_cost_model.py SWEEP.json...
 

@@ -97,6 +97,9 @@ private:
     auto* command = app_.add_subcommand("kernel", "what was chosen for a problem's kernels, why, and what it costs");
     add_problem_options(*command, kernel_.problem);
     add_plan_option(*command, kernel_.problem);
+    auto* target = command->add_option(
+        "--target", kernel_.target, "record of a device (rafter machine --json) that kernels are only generated for");
+    target->check(is_given)->type_name("FILE")->excludes("--device");
     command->add_flag("--source", kernel_.has_source, "print the generated text");
     command->add_flag("--tensor-program", kernel_.has_tensor_program, "print the tensor programs");
     command->add_flag("--loop-program", kernel_.has_loop_program, "print the loop programs");
@@ -104,7 +107,8 @@ private:
         ->add_option("--matrix", kernel_.matrix,
                      "write the operator's sparse matrix (Matrix Market; - is standard output)")
         ->check(is_given)
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->excludes(target);
     command->callback([this] { code_ = run_kernel(kernel_); });
   }
   void add_mesh() {

@@ -30,6 +30,8 @@ int run_solve(const SolveOptions& options);
 
 struct KernelOptions {
   ProblemOptions problem;
+  std::string
+      target; ///< path of the record of a device that kernels are generated for; if empty, they are for --device
   bool has_source = false, has_tensor_program = false, has_loop_program = false;
   std::string matrix; ///< path for the operator's matrix in the format Matrix Market; not written if empty
 };

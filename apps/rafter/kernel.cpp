@@ -1,19 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fstream>
+#include <sstream>
+
 #include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/base/input_file.hpp>
 #include <rafter/base/output_file.hpp>
 #include <rafter/io/matrix_market.hpp>
+#include <rafter/machine/device_record.hpp>
 #include <rafter/machine/roofline.hpp>
+#include <rafter/operator/generate/form_builder.hpp>
+#include <rafter/operator/generate/kernel_target.hpp>
 #include <rafter/operator/generate/matrix_builder.hpp>
 #include <rafter/operator/matrix/assembled_matrix.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
+#include <rafter/problem/equations.hpp>
 #include <rafter/problem/measurement.hpp>
 #include <rafter/schedule/plan.hpp>
+#include <rafter/tune/device_probe.hpp>
 
 #include "commands.hpp"
+#include "discretisation.hpp"
 #include "exit_code.hpp"
 #include "plan_table.hpp"
 #include "problem_data.hpp"
 #include "problem_solver.hpp"
+#include "stated_problem.hpp"
 
 namespace rafter::app {
 namespace {
@@ -99,11 +111,61 @@ void write_matrix(const std::string& name, const problem::PreparedProblem& prepa
   fmt::print("\nwritten: {} ({} rows, {} entries)\n", base::output_text(name), matrix.num_rows(), matrix.num_entries());
 }
 
+/// Reads the target of a record, whose errors get the name of the file.
+machine::DeviceRecord read_record(const std::string& file) {
+  base::require_regular_file(file, "the record of a device, as `rafter machine --device opencl --json` prints it");
+  std::stringstream text;
+  text << std::ifstream(file, std::ios::binary).rdbuf();
+  try {
+    auto record = machine::device_record_from_json(text.str());
+    (void)op::kernel_target(record.capabilities);
+    return record;
+  } catch (const base::InputError& error) {
+    throw base::InputError(file + ": " + error.what());
+  }
+}
+
+/// Prints the kernels for a device of which nothing but its record is there: they are not compiled, and nothing runs.
+int run_target(io::Problem problem, const KernelOptions& options) {
+  const auto record = read_record(options.target);
+  op::OperatorOptions of_operator;
+  const bool is_plan_given = !options.problem.plan.empty() && options.problem.plan != predicted_plan;
+  if (is_plan_given) of_operator.plan = options.problem.plan;
+  auto planner = tune::planner_options(record);
+  planner.weighs_all = true;
+  of_operator.planner = std::make_shared<const tune::Planner>(std::move(planner));
+
+  const auto meshes = make_meshes(problem);
+  of_operator.shared_device = op::device_of({});
+  const auto stated = state(problem, meshes, of_operator);
+  of_operator.shared_device.reset(); // known fields need some device, and kernels none
+  of_operator.quadrature = stated.discretisation.quadrature;
+  const auto equations = problem::make_equations(stated);
+  const auto target = op::kernel_target(record.capabilities);
+  report::PlanList plans;
+  fmt::print("kernels in the language {} for {}, by its record; nothing is compiled and nothing runs\n",
+             target.target.language, record.machine.model);
+  const auto print_form = [&](const char* name, const form::LoweredForm& form) {
+    fmt::print("\n{}\n", name);
+    const auto built =
+        op::build_form(form, equations.system, op::Purpose::action, op::kernel_options(of_operator, target));
+    if (built->matrix != nullptr) print_kernel(built->matrix->info, options, plans);
+    const auto& cells = built->matrix != nullptr ? *built->matrix->cells : *built;
+    for (const auto& piece : cells.pieces) print_kernel(piece.kernel.info, options, plans);
+    of_operator.plan.clear(); // a plan of the user is meant for the operator
+  };
+  print_form("apply", equations.tangent);
+  if (equations.load) print_form("right-hand side", *equations.load);
+  fmt::print("\ntables of plans:\n{}\n{}", plan_table_legend(), plans.text());
+  return exit_done;
+}
+
 } // namespace
 
 int run_kernel(const KernelOptions& options) {
   auto problem = io::read_problem(options.problem.file, options.problem.overrides);
   problem.output.file.clear(); // the subcommand solves nothing, so that there is no output
+  if (!options.target.empty()) return run_target(std::move(problem), options);
   base::claim_outputs(std::vector<base::NamedFile>{{"--matrix", options.matrix}}, input_files(problem));
   const auto made = prepare_operators(
       problem, {.device = options.problem.device, .threads = options.problem.threads, .plan = options.problem.plan},

@@ -100,8 +100,8 @@ std::string device_levels_text(const machine::DeviceRecord& record) {
 void print_device(const machine::DeviceRecord& record) {
   const auto& machine = record.machine;
   const auto& peak = machine.peaks.front();
-  fmt::print("{} ({}), {} compute units{}\n", machine.model, machine.vendor, record.num_compute_units,
-             record.has_unified_memory ? ", its memory is that of the host" : "");
+  fmt::print("{} ({}), {} compute units{}\n", machine.model, machine.vendor, record.capabilities.num_compute_units,
+             record.capabilities.has_unified_memory ? ", its memory is that of the host" : "");
   fmt::print("measured {} (typical runs {:.0f} % of the best)\n", machine.measured_at, 100 * machine.steadiness);
   fmt::print("GFLOP/s: {} fused multiply-adds of doubles, {} of floats; {} additions, {} multiplications of doubles\n",
              giga(peak.fma.one_core), giga(peak.single_fma.one_core), giga(peak.add.one_core), giga(peak.mul.one_core));

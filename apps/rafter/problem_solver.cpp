@@ -13,9 +13,6 @@
 namespace rafter::app {
 namespace {
 
-/// The planner ignores measurements if this word takes the place of a plan.
-constexpr const char* predicted_plan = "predicted";
-
 /// Makes the meshes of a problem, and everything else of it on them.
 problem::Problem read(io::Problem file, const RunOptions& options, const problem::Progress& progress,
                       problem::Phases& phases) {

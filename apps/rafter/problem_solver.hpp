@@ -10,6 +10,9 @@
 /// The content of a problem file becomes solved fields and a report.
 namespace rafter::app {
 
+/// The planner ignores measurements if this word takes the place of a plan.
+inline constexpr const char* predicted_plan = "predicted";
+
 /// Says where and how a problem runs.
 struct RunOptions {
   std::string device = "host"; ///< name as for --device

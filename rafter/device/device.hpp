@@ -151,20 +151,41 @@ struct CompileOptions {
   auto operator<=>(const CompileOptions&) const = default;
 };
 
-/// Properties of a device, for reports and for the planner. 0: unknown.
+/// A product of two matrices of doubles, rows x depth and depth x columns, that items in step compute together by one
+/// instruction.
+struct MatrixShape {
+  int rows = 0, columns = 0, depth = 0;
+  bool operator==(const MatrixShape&) const = default;
+};
+inline auto members(const MatrixShape& value) {
+  const auto& [rows, columns, depth] = value;
+  return std::tie(rows, columns, depth);
+}
+
+/// Properties of a device, for reports, for the planner and for what kernels are lowered for. Drivers do not tell all
+/// of them: a number that is 0, a text that is "", a list that is empty and an ability that is false are not known, and
+/// kernels are then made without them.
 struct Capabilities {
-  std::string description; ///< name that its maker gives it
-  std::string version;     ///< version of its driver, which compiled kernels depend on
+  std::string description;                 ///< name that its maker gives it
+  std::string version;                     ///< version of its driver, which compiled kernels depend on
+  std::string architecture;                ///< name under which compilers know its instructions: "sm_90", "gfx942"
+  std::vector<std::string> languages{"c"}; ///< languages of the sources that it compiles, that of its kernels first
   int num_compute_units = 0;
-  int most_items = 1;      ///< number of items that a group may have
-  int sub_group_width = 1; ///< number of items that run in step
-  int vector_width = 1;    ///< doubles that an item computes at a time: 1, 2, 4 or 8
+  int most_items = 0;         ///< number of items that a group may have
+  int sub_group_width = 1;    ///< number of items that run in step
+  int vector_width = 1;       ///< doubles that an item computes at a time: 1, 2, 4 or 8
+  int registers_per_item = 0; ///< registers of 32 bits that an item may have
+  int registers_per_unit = 0; ///< registers of 32 bits that the items on a compute unit have between them
   std::size_t memory_bytes = 0;
-  std::size_t most_buffer_bytes = 0; ///< size of the largest buffer
-  std::size_t shared_bytes = 0;      ///< memory that the items of a group share
+  std::size_t most_buffer_bytes = 0;      ///< size of the largest buffer
+  std::size_t shared_bytes = 0;           ///< memory that the items of a group share
+  std::int64_t work_bytes_per_item = 0;   ///< size of the largest work arrays of an item
+  std::vector<MatrixShape> matrix_shapes; ///< products of doubles by matrix units
+  bool is_processor = false;              ///< a processor: items of a group run one after the other on one thread
   bool has_doubles = true;
   bool has_atomic_doubles = false; ///< adds doubles atomically by an instruction of its own
   bool has_unified_memory = false; ///< its memory is that of the host, though it is copied to and from
+  bool operator==(const Capabilities&) const = default;
 };
 
 /// A place where kernels are compiled and run.

@@ -135,8 +135,10 @@ namespace {
 
 const char* const language_of_interpreters = "loops";
 
+std::vector<const Spelling*> spellings() { return {&c_spelling(), &opencl_spelling()}; }
+
 const Spelling& spelling_of(const std::string& language) {
-  for (const auto* spelling : {&c_spelling(), &opencl_spelling()})
+  for (const auto* spelling : spellings())
     if (language == spelling->name) return *spelling;
   throw base::InternalError("no emitter for language '" + language + "'");
 }
@@ -159,10 +161,23 @@ std::string emit(const LoopProgram& program, const std::string& language) {
   return emit(std::span(&program, 1), language);
 }
 
+std::vector<std::string> languages() {
+  std::vector<std::string> result;
+  for (const auto* spelling : spellings()) result.push_back(spelling->name);
+  return result;
+}
+
 schedule::Target target(const std::string& language) {
-  if (language == language_of_interpreters) return {.has_lanes = true, .has_groups = true};
+  schedule::Target result{.language = language};
+  if (language == language_of_interpreters) {
+    result.has_groups = true;
+    return result;
+  }
   const auto& spelling = spelling_of(language);
-  return {.has_lanes = spelling.has_vectors() && !spelling.has_groups(), .has_groups = spelling.has_groups()};
+  result.has_lanes = spelling.has_vectors() && !spelling.has_groups();
+  result.has_groups = spelling.has_groups();
+  result.has_atomic_doubles = spelling.has_atomic_doubles;
+  return result;
 }
 
 } // namespace rafter::emit

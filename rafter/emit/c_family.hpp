@@ -2,6 +2,7 @@
 #pragma once
 #include <span>
 #include <string>
+#include <vector>
 
 #include <rafter/emit/spelling.hpp>
 #include <rafter/schedule/target.hpp>
@@ -25,8 +26,12 @@ std::string emit(std::span<const schedule::LoopProgram> programs, const Spelling
 std::string emit(const schedule::LoopProgram& program, const std::string& language);
 std::string emit(std::span<const schedule::LoopProgram> programs, const std::string& language);
 
-/// The axes that a language has: SIMD lanes of a host, groups of items, whose items may have lanes, too. Throws
-/// InternalError for unknown languages.
+/// The languages that text is emitted in for compilers.
+std::vector<std::string> languages();
+
+/// A target of which nothing but the language is known: its axes, which are SIMD lanes of a host and groups of items,
+/// whose items may have lanes, too, and whether it can say atomic additions of doubles. Throws InternalError for
+/// unknown languages.
 schedule::Target target(const std::string& language);
 
 } // namespace rafter::emit

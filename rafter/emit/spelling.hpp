@@ -96,6 +96,8 @@ struct Spelling {
   bool has_vectors() const { return vectors.load != nullptr; }
   GroupSpelling groups;
   bool has_groups() const { return groups.item != nullptr; }
+  /// Says whether atomic_add of doubles is one instruction on devices that have it.
+  bool has_atomic_doubles = false;
   /// Prefetch of the entry at `place`, the text of an address, into the nearest cache or the second one; null where the
   /// language has none.
   std::function<std::string(const std::string& place, bool is_nearest)> prefetch;

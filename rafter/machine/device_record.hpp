@@ -16,8 +16,8 @@ struct DeviceRecord {
   /// latter two are those of whole runs, with their launches.
   Machine machine;
   Level shared; ///< memory that the items of a group share, with a barrier after each access; bytes of a group
-  int num_compute_units = 0;
-  bool has_unified_memory = false;       ///< its memory is that of the host
+  /// What its driver told. Kernels can be generated for the device from the record alone.
+  device::Capabilities capabilities;
   double launch_seconds = 0;             ///< time from the start of an empty kernel to its end, as the host sees it
   double bytes_to_device_per_second = 0; ///< copies from the host
   double bytes_to_host_per_second = 0;
@@ -27,7 +27,8 @@ struct DeviceRecord {
 inline constexpr const char* shared_name = "shared memory";
 
 /// Text of a record in JSON: that of its machine, with "device" beside its keys. from_json throws InputError that says
-/// what is missing or wrong.
+/// what is missing or wrong; it also takes an object that holds a record as "machine". Records of older versions lack
+/// most capabilities: these are then not known, and the language is OpenCL C.
 std::string to_json(const DeviceRecord& record);
 DeviceRecord device_record_from_json(const std::string& text);
 

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <rafter/base/error.hpp>
 #include <rafter/base/terminal_text.hpp>
+#include <rafter/device/architecture.hpp>
 #include <rafter/machine/device_record.hpp>
 #include <rafter/machine/machine.hpp>
 
@@ -140,8 +141,16 @@ Machine from_json(const std::string& text) {
 
 std::string to_json(const DeviceRecord& record) {
   json object = json::parse(to_json(record.machine));
-  object["device"] = {{"num_compute_units", record.num_compute_units},
-                      {"has_unified_memory", record.has_unified_memory},
+  const auto& device = record.capabilities;
+  object["device"] = {{"num_compute_units", device.num_compute_units},
+                      {"has_unified_memory", device.has_unified_memory},
+                      {"architecture", device.architecture},
+                      {"languages", device.languages},
+                      {"most_items", device.most_items},
+                      {"sub_group_width", device.sub_group_width},
+                      {"registers_per_unit", device.registers_per_unit},
+                      {"most_buffer_bytes", device.most_buffer_bytes},
+                      {"is_processor", device.is_processor},
                       {"shared_bytes", record.shared.bytes},
                       {"shared_read", record.shared.read.one_core},
                       {"shared_triad", record.shared.triad.one_core},
@@ -152,13 +161,47 @@ std::string to_json(const DeviceRecord& record) {
   return base::terminal_json(object.dump(2, ' ', false, json::error_handler_t::replace)) + "\n";
 }
 
+namespace {
+
+template <class Integer> Integer number_or_unknown(const json& object, const char* key) {
+  return object.contains(key) ? whole_number<Integer>(object, key) : 0;
+}
+
+/// What a driver told of a device, as far as a record has it, and what follows from the other parts of the record.
+device::Capabilities capabilities_of(const json& object, const DeviceRecord& record) {
+  const auto& machine = record.machine;
+  const int vector_width = machine.peaks.back().bits / register_sizes.front();
+  const auto name = object.value("architecture", std::string());
+  auto known = device::architecture(name);
+  return {.description = machine.model,
+          .version = machine.vendor,
+          .architecture = name,
+          .languages = object.value("languages", std::vector<std::string>{"opencl"}),
+          .num_compute_units = whole_number<int>(object, "num_compute_units"),
+          .most_items = number_or_unknown<int>(object, "most_items"),
+          .sub_group_width = std::max(1, number_or_unknown<int>(object, "sub_group_width")),
+          .vector_width = vector_width,
+          .registers_per_item = known.registers_per_item,
+          .registers_per_unit = number_or_unknown<int>(object, "registers_per_unit"),
+          .memory_bytes = static_cast<std::size_t>(machine.memory().bytes),
+          .most_buffer_bytes = number_or_unknown<std::size_t>(object, "most_buffer_bytes"),
+          .shared_bytes = static_cast<std::size_t>(record.shared.bytes),
+          .work_bytes_per_item = known.work_bytes_per_item,
+          .matrix_shapes = std::move(known.matrix_shapes),
+          .is_processor = object.value("is_processor", vector_width > 1),
+          .has_atomic_doubles = known.has_atomic_doubles,
+          .has_unified_memory = object.at("has_unified_memory").get<bool>()};
+}
+
+} // namespace
+
 DeviceRecord device_record_from_json(const std::string& text) {
   DeviceRecord record;
-  record.machine = from_json(text);
   try {
-    const json object = json::parse(text).at("device");
-    record.num_compute_units = object.at("num_compute_units").get<int>();
-    record.has_unified_memory = object.at("has_unified_memory").get<bool>();
+    const json given = json::parse(text);
+    const json& all = given.is_object() && given.contains("machine") ? given.at("machine") : given;
+    record.machine = from_json(all.dump());
+    const json& object = all.at("device");
     record.shared.name = shared_name;
     record.shared.bytes = object.at("shared_bytes").get<std::int64_t>();
     record.shared.read = whole(positive(object, "shared_read"));
@@ -167,6 +210,7 @@ DeviceRecord device_record_from_json(const std::string& text) {
     record.launch_seconds = positive(object, "launch_seconds");
     record.bytes_to_device_per_second = positive(object, "bytes_to_device_per_second");
     record.bytes_to_host_per_second = positive(object, "bytes_to_host_per_second");
+    record.capabilities = capabilities_of(object, record);
   } catch (const json::exception& error) {
     throw base::InputError(std::string("device record: ") + error.what());
   }

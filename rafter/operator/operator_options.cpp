@@ -63,19 +63,24 @@ std::shared_ptr<device::Device> device_of(const OperatorOptions& options, const 
                                           : discretisation.device(options.device, options.threads);
 }
 
-KernelOptions kernel_options(const OperatorOptions& options, std::shared_ptr<device::Device> device) {
+KernelOptions kernel_options(const OperatorOptions& options, KernelTarget target) {
   KernelOptions result;
-  result.device = std::move(device);
   result.quadrature = options.quadrature;
   result.planner = options.planner;
   if (!options.plan.empty()) {
-    const auto target = target_of(*result.device);
     result.plan =
-        std::make_shared<const schedule::Plan>(schedule::parse_plan(options.plan, schedule::usual_plan(target)));
-    schedule::require_mapping(*result.plan, target, result.device->name());
+        std::make_shared<const schedule::Plan>(schedule::parse_plan(options.plan, schedule::usual_plan(target.target)));
+    schedule::require_mapping(*result.plan, target.target, target.name);
   }
   result.num_applications = options.num_applications;
   result.runs_few_times = options.runs_few_times;
+  result.target = std::make_shared<const KernelTarget>(std::move(target));
+  return result;
+}
+
+KernelOptions kernel_options(const OperatorOptions& options, std::shared_ptr<device::Device> device) {
+  auto result = kernel_options(options, kernel_target(*device));
+  result.device = std::move(device);
   return result;
 }
 

@@ -27,6 +27,7 @@ namespace rafter::op {
 
 struct GeneratedForm;
 struct KernelOptions;
+struct KernelTarget;
 
 /// A Dirichlet condition on one field of a system.
 struct FieldCondition {
@@ -66,6 +67,8 @@ int cells_per_batch(const std::string& plan);
 std::shared_ptr<device::Device> device_of(const OperatorOptions& options);
 std::shared_ptr<device::Device> device_of(const OperatorOptions& options, const space::Discretisation& discretisation);
 KernelOptions kernel_options(const OperatorOptions& options, std::shared_ptr<device::Device> device);
+/// The same for kernels that are texts alone, for a target whose device need not be there; the options need a planner.
+KernelOptions kernel_options(const OperatorOptions& options, KernelTarget target);
 
 /// Turns conditions into constrained entries of the system's vectors and their values. Throws InputError for a
 /// condition on a space that is not of the system, and where space::make_constraints does.

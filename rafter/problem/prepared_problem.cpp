@@ -26,8 +26,9 @@
 namespace rafter::problem {
 namespace {
 
-std::shared_ptr<const tune::Planner> make_planner(const machine::Machine& machine, const Preparation& preparation) {
-  tune::PlannerOptions result{.machine = machine, .weighs_all = preparation.weighs_all_plans};
+std::shared_ptr<const tune::Planner> make_planner(const tune::Ceilings& ceilings, const Preparation& preparation) {
+  tune::PlannerOptions result{
+      .machine = ceilings.machine, .weights = ceilings.weights, .weighs_all = preparation.weighs_all_plans};
   if (preparation.uses_measured_plans) result.store = std::make_shared<tune::Store>();
   result.generations = std::make_shared<tune::GenerationCache>();
   return std::make_shared<const tune::Planner>(std::move(result));
@@ -70,11 +71,12 @@ PreparedProblem::PreparedProblem(Problem problem, const Preparation& preparation
     // The ceilings are measured once, which is slow, so that checks come first. A first solve waits for a quarter of
     // what `rafter machine` takes.
     constexpr double first_seconds = 0.6;
-    machine_ =
+    const auto ceilings =
         tune::ceilings(options_.shared_device, {.seconds = first_seconds, .begins = [this] {
                                                   progress_.notify("machine: measuring its ceilings, which are kept");
                                                 }});
-    options_.planner = make_planner(machine_, preparation);
+    machine_ = ceilings.machine;
+    options_.planner = make_planner(ceilings, preparation);
   } else
     machine_ = options_.planner->options().machine;
 

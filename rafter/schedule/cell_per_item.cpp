@@ -10,9 +10,6 @@ namespace rafter::schedule {
 
 namespace {
 
-/// Devices that run on a processor keep the work arrays of all items of a group on the stack of a thread.
-constexpr double most_work_bytes = 1 << 19;
-
 /// A plan without what only hosts have, and where items are the lanes, without what only lanes have.
 Plan for_items(Plan plan) {
   plan.prefetch = plan.is_streaming = false;
@@ -34,9 +31,12 @@ NodePtr in_turn(const NodePtr& first, NodePtr count, NodePtr of_batch) {
 /// The batches of a group side by side. The last group of a run may have fewer.
 LoopProgram with_batches_in_items(Context& context, Statements of_batch) {
   const int cells = context.input.access.cells_per_batch;
-  const double that_fit = most_work_bytes / std::max(1.0, cells * work_bytes(context.result)),
-               that_fill = static_cast<double>(context.input.target.items_in_step) / cells;
-  const int batches = std::max(1, static_cast<int>(std::min(that_fit, that_fill)));
+  const auto& target = context.input.target;
+  double count = static_cast<double>(target.items_in_step) / cells; // so many fill what runs in step
+  if (target.most_group_work_bytes > 0)
+    count = std::min(count, static_cast<double>(target.most_group_work_bytes) /
+                                std::max(1.0, cells * work_bytes(context.result)));
+  const int batches = std::max(1, static_cast<int>(count));
   context.result.launch = {.items = {cells, batches, 1}, .batches = batches};
   context.result.body = side_by_side(block(std::move(of_batch)));
   return std::move(context.result);
@@ -80,7 +80,7 @@ NodePtr side_by_side(NodePtr of_batch) {
 }
 
 bool accepts_cell_per_item(const LoweringInput& input, const Plan&) {
-  return input.target.has_groups && input.access.cells_per_batch <= most_items;
+  return input.target.has_groups && input.access.cells_per_batch <= input.target.most_items;
 }
 
 LoopProgram lower_cell_per_item(const LoweringInput& input, const Plan& plan) {

@@ -3,11 +3,9 @@
 #include <span>
 
 #include <rafter/schedule/access_trace.hpp>
+#include <rafter/schedule/target.hpp>
 
 namespace rafter::schedule {
-
-/// The largest register file of the processors that kernels are made for: 32 registers of 512 bits.
-inline constexpr double register_file_bytes = 32 * 64;
 
 /// The least number of bytes that a batch exchanges with the nearest cache, however well a compiler uses registers: a
 /// lower bound for every execution of the program's operations in the program's order, and at most LoopCounts::local.
@@ -23,6 +21,7 @@ struct LeastTraffic {
   Traffic masked; ///< the part that is moved for active lanes alone
   bool operator==(const LeastTraffic&) const = default;
 };
-LeastTraffic least_traffic(std::span<const TraceEvent> trace, double registers_bytes = register_file_bytes);
+LeastTraffic least_traffic(std::span<const TraceEvent> trace,
+                           double registers_bytes = static_cast<double>(Target().register_bytes));
 
 } // namespace rafter::schedule

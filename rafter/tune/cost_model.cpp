@@ -2,10 +2,10 @@
 #include <rafter/tune/cost_model.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include <rafter/machine/roofline.hpp>
+#include <rafter/tune/cost_weights.hpp>
 #include <rafter/tune/features.hpp>
 #include <rafter/tune/planning_problem.hpp>
 
@@ -13,42 +13,20 @@ namespace rafter::tune {
 
 namespace {
 
-/// Cost of a feature, in vector instructions at peak rate. The weights were found by
-///   scripts/record_sweeps.py build/rafter bench/data/sweeps/MACHINE
-///   scripts/fit_cost_model.py bench/data/sweeps/*/*.json
-/// on the machines whose records the sweeps hold, an Intel Xeon with AVX-512 and two AMD EPYC, with AVX2 and with
-/// AVX-512. They are common to all: what differs is in the records. The weight of "functions", which occur in no sweep,
-/// is a guess.
-struct Weight {
-  std::string_view feature;
-  double value;
-};
-constexpr std::array weights{Weight{"arithmetic", 0.78}, Weight{"divisions", 20}, Weight{"functions", 40},
-                             Weight{"loads", 0.73},      Weight{"stores", 1.1},   Weight{"broadcasts", 0.46},
-                             Weight{"gathers", 12},      Weight{"scatters", 3.1}, Weight{"index_loads", 0.45},
-                             Weight{"iterations", 1.1},  Weight{"spilling", 0.94}};
-constexpr double overlap = 0.63;
-/// Cost factor of an instruction on more lanes than a register holds, per register, in texts that clang compiles.
-constexpr double splitting = 1.3;
-constexpr double crowding = 2; ///< a kernel's data stay in a cache only if they fill at most half of it
-
-double weight_of(std::string_view feature) {
-  const auto* found = std::ranges::find(weights, feature, &Weight::feature);
-  return found == weights.end() ? 0 : found->value;
-}
-
 /// Additional cost of a load or store of work arrays, from the share of the arrays that each cache does not hold and
-/// that comes from the next level. The weight applies to the second cache; levels beyond cost more in proportion as
+/// that comes from the next level. The weight applies to the second level; levels beyond cost more in proportion as
 /// they are slower.
-double spilling(double work_bytes, const machine::Machine& machine) {
+double spilling(double work_bytes, const machine::Machine& machine, const CostWeights& weights) {
   double sum = 0;
   for (std::size_t i = 0; i + 1 < machine.levels.size(); ++i) {
-    const auto bytes = static_cast<double>(machine.levels[i].bytes);
+    const bool is_nearest = i == 0 && weights.nearest_bytes > 0;
+    const double bytes =
+        is_nearest ? weights.nearest_bytes : static_cast<double>(machine.levels[i].bytes) / weights.num_work_arrays;
     if (work_bytes <= bytes) break;
     const double slower = machine.levels[1].triad.one_core / machine.levels[i + 1].triad.one_core;
     sum += (1 - bytes / work_bytes) * std::max(slower, 1.0);
   }
-  return weight_of("spilling") * sum;
+  return weights.spilling * sum;
 }
 
 /// Returns how much longer the slower way to gather takes than the faster one, to which the weight refers. Kernels
@@ -59,28 +37,34 @@ double slowdown(const machine::Rate& way, const machine::Rate& other) {
 }
 
 /// Cost of loading numbers that lie apart. Features count instructions of all lanes, or lanes.
-double gathering(const Features& f, const machine::Machine& machine) {
+double gathering(const Features& f, const machine::Machine& machine, const CostWeights& weights) {
   const auto &vector = machine.vector_gather, &scalar = machine.scalar_gather;
   const bool is_by_lane = machine.gathers_faster_by_lane();
-  return weight_of("gathers") * (f.gathers * (is_by_lane ? slowdown(vector, scalar) : 1) +
-                                 f.lane_loads / f.vector_width * (is_by_lane ? 1 : slowdown(scalar, vector)));
+  return weights.gathers * (f.gathers * (is_by_lane ? slowdown(vector, scalar) : 1) +
+                            f.lane_loads / f.vector_width * (is_by_lane ? 1 : slowdown(scalar, vector)));
+}
+
+/// Loads and stores of work arrays, and of data and vectors where the weights count these as such.
+double work_accesses(const Features& f, const CostWeights& weights) {
+  const double all = f.loads + f.stores;
+  const double numbers = (f.data_bytes + f.vector_bytes) / (f.word_bytes * f.vector_width);
+  return all - (1 - weights.data_share) * std::min(all, numbers);
 }
 
 /// Cost of what is executed once for every register that the lanes fill.
-double vector_instructions(const Features& f, const machine::Machine& machine) {
-  return gathering(f, machine) + spilling(f.work_bytes, machine) * (f.loads + f.stores) +
-         weight_of("arithmetic") * f.arithmetic + weight_of("divisions") * f.divisions + weight_of("loads") * f.loads +
-         weight_of("stores") * f.stores;
+double vector_instructions(const Features& f, const machine::Machine& machine, const CostWeights& weights) {
+  return gathering(f, machine, weights) + spilling(f.work_bytes, machine, weights) * work_accesses(f, weights) +
+         weights.arithmetic * f.arithmetic + weights.divisions * f.divisions + weights.loads * f.loads +
+         weights.stores * f.stores;
 }
 /// Cost of what more lanes do not make longer, or whose lanes are counted one by one.
-double scalar_instructions(const Features& f) {
-  return weight_of("functions") * f.functions + weight_of("broadcasts") * f.broadcasts +
-         weight_of("scatters") * f.scatters + weight_of("index_loads") * f.index_loads +
-         weight_of("iterations") * f.iterations;
+double scalar_instructions(const Features& f, const CostWeights& weights) {
+  return weights.functions * f.functions + weights.broadcasts * f.broadcasts + weights.scatters * f.scatters +
+         weights.index_loads * f.index_loads + weights.iterations * f.iterations;
 }
 
 /// Time of computing and of memory traffic together, when they overlap in part.
-double overlapped(double compute, double memory) {
+double overlapped(double compute, double memory, double overlap) {
   return std::max(compute, memory) + overlap * std::min(compute, memory);
 }
 
@@ -99,10 +83,12 @@ machine::Counts traffic(const PlanningProblem& problem, double data_bytes) {
 
 } // namespace
 
-Prediction predict(const Features& features, const PlanningProblem& problem, const machine::Machine& machine) {
+Prediction predict(const Features& features, const PlanningProblem& problem, const machine::Machine& machine,
+                   const CostWeights& weights) {
   const double bytes = features.data_bytes + features.vector_bytes;
   auto counts = traffic(problem, features.data_bytes);
-  const double memory = machine::bound(counts, seen_by(problem, bytes, machine, crowding), problem.num_threads).seconds;
+  const double memory =
+      machine::bound(counts, seen_by(problem, bytes, machine, weights.crowding), problem.num_threads).seconds;
   counts.flops = problem.num_batches * features.flops;
   counts.operations = problem.num_batches * features.operations;
   const bool is_single = features.word_bytes < 8;
@@ -112,9 +98,9 @@ Prediction predict(const Features& features, const PlanningProblem& problem, con
   }
   // registers that are not full take as long as full ones
   const double bits = machine.peaks.back().bits, filled = 8 * features.word_bytes * features.vector_width / bits;
-  const double registers = filled > 1 ? splitting * filled : 1;
-  const double instructions =
-      problem.num_batches * (registers * vector_instructions(features, machine) + scalar_instructions(features));
+  const double registers = filled > 1 ? weights.splitting * filled : 1;
+  const double instructions = problem.num_batches * (registers * vector_instructions(features, machine, weights) +
+                                                     scalar_instructions(features, weights));
   const double seconds_per_instruction = is_single ? 2 * (bits / 32) / machine.single_peak_flops(problem.num_threads)
                                                    : 2 * (bits / 64) / machine.peak_flops(problem.num_threads);
   const double compute = instructions * seconds_per_instruction;
@@ -124,16 +110,17 @@ Prediction predict(const Features& features, const PlanningProblem& problem, con
   counts.least_local_bytes_read = problem.num_batches * features.local_read_bytes;
   counts.least_local_bytes_written = problem.num_batches * features.local_written_bytes;
   const double accesses = machine::bound(counts, seen, problem.num_threads).seconds;
-  return {std::max(accesses, overlapped(compute, memory)), bound};
+  return {std::max(accesses, overlapped(compute, memory, weights.overlap)), bound};
 }
 
-double predict_roughly(const Estimate& estimate, const PlanningProblem& problem, const machine::Machine& machine) {
-  constexpr double usual_share = 0.4; // share of the peak
+double predict_roughly(const Estimate& estimate, const PlanningProblem& problem, const machine::Machine& machine,
+                       const CostWeights& weights) {
   const auto seen =
-      seen_by(problem, estimate.data_bytes + problem.input_bytes + problem.output_bytes, machine, crowding);
+      seen_by(problem, estimate.data_bytes + problem.input_bytes + problem.output_bytes, machine, weights.crowding);
   const double memory = machine::bound(traffic(problem, estimate.data_bytes), seen, problem.num_threads).seconds;
-  const double compute = problem.num_batches * estimate.flops / (usual_share * machine.peak_flops(problem.num_threads));
-  return overlapped(compute, memory);
+  const double compute =
+      problem.num_batches * estimate.flops / (weights.usual_share * machine.peak_flops(problem.num_threads));
+  return overlapped(compute, memory, weights.overlap);
 }
 
 machine::Machine typical_machine(int bits, int cores) {

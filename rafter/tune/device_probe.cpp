@@ -62,8 +62,7 @@ public:
         "{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
     machine.measured_with = "rafter " RAFTER_VERSION ", " + device_->name();
     machine.streamed_bytes = static_cast<std::int64_t>(3 * numbers_ * sizeof(double));
-    result.num_compute_units = capabilities_.num_compute_units;
-    result.has_unified_memory = capabilities_.has_unified_memory;
+    result.capabilities = capabilities_;
     result.launch_seconds = launch_seconds();
     result.bytes_to_device_per_second = copies(true);
     result.bytes_to_host_per_second = copies(false);
@@ -260,17 +259,26 @@ machine::DeviceRecord load_or_probe(const std::shared_ptr<device::Device>& devic
   return record;
 }
 
-machine::Machine ceilings(const std::shared_ptr<device::Device>& device, const machine::ProbeOptions& options) {
-  if (device->capabilities().description.empty()) return machine::load_or_probe(options);
-  return load_or_probe(device, {.seconds = options.seconds, .is_fresh = options.is_fresh, .begins = options.begins})
-      .machine;
+namespace {
+
+Ceilings of_record(const machine::DeviceRecord& record) { return {record.machine, cost_weights(record)}; }
+
+} // namespace
+
+Ceilings ceilings(const std::shared_ptr<device::Device>& device, const machine::ProbeOptions& options) {
+  if (device->capabilities().description.empty()) return {machine::load_or_probe(options), processor_weights()};
+  return of_record(
+      load_or_probe(device, {.seconds = options.seconds, .is_fresh = options.is_fresh, .begins = options.begins}));
 }
 
-std::optional<machine::Machine> kept_ceilings(const device::Device& device) {
+std::optional<Ceilings> kept_ceilings(const device::Device& device) {
   const auto capabilities = device.capabilities();
-  if (capabilities.description.empty()) return machine::load(device.num_threads());
-  const auto record = machine::load(capabilities);
-  return record ? std::optional(record->machine) : std::nullopt;
+  if (!capabilities.description.empty()) {
+    const auto record = machine::load(capabilities);
+    return record ? std::optional(of_record(*record)) : std::nullopt;
+  }
+  auto machine = machine::load(device.num_threads());
+  return machine ? std::optional(Ceilings{std::move(*machine), processor_weights()}) : std::nullopt;
 }
 
 std::shared_ptr<const Planner> planner_of(const device::Device& device) {
@@ -282,14 +290,19 @@ std::shared_ptr<const Planner> planner_of(const device::Device& device) {
   auto& planner = planners[{capabilities.description, capabilities.version}];
   if (planner == nullptr) {
     const int bits = bits_of_double * capabilities.vector_width;
-    auto machine = kept_ceilings(device).value_or(typical_machine(bits));
+    auto [machine, weights] = kept_ceilings(device).value_or(Ceilings{typical_machine(bits), processor_weights()});
     machine.model = capabilities.description; // what is measured is kept under these names
     machine.vendor = capabilities.version;
     planner = std::make_shared<const Planner>(PlannerOptions{.machine = std::move(machine),
+                                                             .weights = weights,
                                                              .store = std::make_shared<Store>(),
                                                              .generations = std::make_shared<GenerationCache>()});
   }
   return planner;
+}
+
+PlannerOptions planner_options(const machine::DeviceRecord& record) {
+  return {.machine = record.machine, .weights = cost_weights(record), .store = nullptr};
 }
 
 } // namespace rafter::tune

@@ -24,15 +24,24 @@ machine::DeviceRecord probe(const std::shared_ptr<device::Device>& device, const
 machine::DeviceRecord load_or_probe(const std::shared_ptr<device::Device>& device,
                                     const DeviceProbeOptions& options = {});
 
+/// What the planner takes from the record of what kernels run on.
+struct Ceilings {
+  machine::Machine machine;
+  CostWeights weights;
+  bool operator==(const Ceilings&) const = default;
+};
+
 /// The ceilings of what kernels run on, kept or measured now: those of the device's record where it says what it is,
 /// and of the processor for devices that run on the host.
-machine::Machine ceilings(const std::shared_ptr<device::Device>& device, const machine::ProbeOptions& options = {});
+Ceilings ceilings(const std::shared_ptr<device::Device>& device, const machine::ProbeOptions& options = {});
 
 /// The same without measuring: nothing where no record is kept.
-std::optional<machine::Machine> kept_ceilings(const device::Device& device);
+std::optional<Ceilings> kept_ceilings(const device::Device& device);
 
 /// The planner of operators that are given none: planner_of_this_machine() for devices that run on the host, else one
 /// with the record of the device when one is kept, else with typical figures; with the store of this user. Made once.
 std::shared_ptr<const Planner> planner_of(const device::Device& device);
+/// Options for a planner of a device that need not be there, by its record alone: nothing is remembered.
+PlannerOptions planner_options(const machine::DeviceRecord& record);
 
 } // namespace rafter::tune

@@ -44,15 +44,17 @@ std::vector<std::size_t> used(const kernel::QFunction& function, const std::vect
   return result;
 }
 
-/// Work arrays of every thread: beyond any use. Throws InputError.
-void require_work_fits(const schedule::LoopProgram& loops, const element::Quadrature& rule) {
-  constexpr double limit_bytes = 64.0 * (1 << 20);
+/// Work arrays of every thread, or of every item. Throws InputError.
+void require_work_fits(const schedule::LoopProgram& loops, const element::Quadrature& rule,
+                       const schedule::Target& target) {
+  const auto limit_bytes = static_cast<double>(target.most_work_bytes);
   const double bytes = schedule::work_bytes(loops);
   if (bytes > limit_bytes)
     throw base::InputError(fmt::format("a kernel with {} quadrature points per cell would need {:.3g} MiB of working "
-                                       "memory per thread, accepted are {:.3g} MiB: use a lower quadrature degree or "
+                                       "memory per {}, accepted are {:.3g} MiB: use a lower quadrature degree or "
                                        "fewer points",
-                                       rule.num_points(), bytes / (1 << 20), limit_bytes / (1 << 20)));
+                                       rule.num_points(), bytes / (1 << 20), target.is_processor ? "thread" : "item",
+                                       limit_bytes / (1 << 20)));
 }
 
 /// Says whether a program reads the table of a role, of the space with this number.
@@ -158,7 +160,7 @@ KernelLowering::Loops KernelLowering::loops_of(const schedule::LoweringInput& in
   result.mapping = plan.mapping;
   result.stored_order = input.stored_order;
   result.interleave = input.interleave;
-  require_work_fits(result.program, kernel_.cell.fields.quadrature);
+  require_work_fits(result.program, kernel_.cell.fields.quadrature, kernel_.target);
   return result;
 }
 

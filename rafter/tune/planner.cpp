@@ -37,12 +37,12 @@ bool is_better(const Candidate& a, const Candidate& b) {
 /// tenth slower than the one before, so that others have their turn. What executes and moves half as much again as the
 /// best is not weighed: the cost model, whose weights are fitted to plans near the best, may flatter it.
 std::vector<schedule::Plan> promising(const PlanningProblem& problem, PlanLowering& lowering,
-                                      const std::vector<schedule::Plan>& plans, const machine::Machine& machine,
+                                      const std::vector<schedule::Plan>& plans, const PlannerOptions& options,
                                       std::size_t count) {
   std::vector<std::pair<double, std::size_t>> order;
   std::map<double, int> num_alike;
   for (std::size_t i = 0; i < plans.size(); ++i) {
-    const double estimate = predict_roughly(lowering.estimate(plans[i]), problem, machine);
+    const double estimate = predict_roughly(lowering.estimate(plans[i]), problem, options.machine, options.weights);
     order.emplace_back(estimate * (1 + 0.1 * num_alike[estimate]++), i);
   }
   std::ranges::stable_sort(order);
@@ -111,7 +111,7 @@ std::vector<Candidate> Planner::weigh(const PlanningProblem& problem, PlanLoweri
 Candidate Planner::weigh(const PlanningProblem& problem, PlanLowering& lowering, const schedule::Plan& plan) const {
   Candidate candidate{plan};
   candidate.features = count_features(lowering.lower(plan), problem);
-  const auto prediction = predict(candidate.features, problem, options_.machine);
+  const auto prediction = predict(candidate.features, problem, options_.machine, options_.weights);
   candidate.predicted_seconds = prediction.seconds;
   candidate.bound_seconds = prediction.bound_seconds;
   return candidate;
@@ -151,9 +151,8 @@ Decision Planner::decide(const PlanningProblem& problem, PlanLowering& lowering)
   if (options_.weighs_all)
     decision.candidates = weigh(problem, lowering, candidates(problem));
   else if (decision.origin == Origin::predicted)
-    decision.candidates =
-        weigh(problem, lowering,
-              promising(problem, lowering, distinct_programs(candidates(problem)), options_.machine, num_weighed));
+    decision.candidates = weigh(
+        problem, lowering, promising(problem, lowering, distinct_programs(candidates(problem)), options_, num_weighed));
   for (auto& candidate : decision.candidates)
     for (const auto& m : known)
       if (m.plan == schedule::to_string(candidate.plan)) candidate.measured_seconds = m.seconds;

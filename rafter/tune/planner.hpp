@@ -6,6 +6,7 @@
 
 #include <rafter/machine/machine.hpp>
 #include <rafter/tune/cost_model.hpp>
+#include <rafter/tune/cost_weights.hpp>
 
 namespace rafter::schedule {
 struct Plan;
@@ -22,6 +23,7 @@ struct PlanningProblem;
 
 struct PlannerOptions {
   machine::Machine machine = typical_machine(); ///< used as steady() makes it
+  CostWeights weights = processor_weights();    ///< weights that belong to that record
   std::shared_ptr<Store> store;                 ///< store of measurements; null: nothing is remembered
   std::shared_ptr<GenerationCache> generations; ///< cache of decisions and texts; null: every kernel is generated anew
   bool weighs_all = false;                      ///< every candidate is lowered and predicted, whatever is remembered

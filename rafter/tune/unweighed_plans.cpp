@@ -98,7 +98,7 @@ double predict_product(const ProductProblem& problem, const Planner& planner) {
   slices.num_threads = problem.num_threads;
   slices.input_bytes = slices.output_bytes = 8.0 * problem.block * plan.vector_width;
   const auto features = slice_features(problem.num_entries / problem.num_rows / problem.block, problem.block, plan);
-  return predict(features, slices, planner.options().machine).seconds;
+  return predict(features, slices, planner.options().machine, planner.options().weights).seconds;
 }
 
 } // namespace rafter::tune

@@ -6,7 +6,9 @@
 #include <array>
 #include <cstring>
 #include <fstream>
+#include <map>
 
+#include <rafter/device/architecture.hpp>
 #include <rafter/device/array.hpp>
 #include <rafter/device/opencl/opencl_library.hpp>
 
@@ -167,9 +169,12 @@ TEST_F(OpenClFailures, DriversThatHandOutNoBinariesCompileInEveryRun) {
   EXPECT_EQ(folder_.count(".clbin"), 0U);
 }
 
-/// Two processors and a device of another kind, which is number `last`; kernels run on those that `able` says.
+/// Two processors and a device of another kind, which is the last; kernels run on those that `able` says. The last one
+/// has the extension `maker` and answers its questions by these numbers.
 struct Machine {
   static inline std::array<bool, 3> able{};
+  static inline std::string maker, name_of_last = "number 2";
+  static inline std::map<cl_device_info, cl_uint> of_maker{};
   static inline std::size_t most_items = 256;
   static constexpr std::array<cl_device_type, 3> types{CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU};
   static std::size_t number(cl_device_id device) { return reinterpret_cast<std::size_t>(device) - 1; }
@@ -194,9 +199,13 @@ private:
   static cl_int answer(cl_device_id device, cl_device_info what, std::size_t room, void* place, std::size_t* needed) {
     const std::size_t i = number(device);
     if (what == CL_DEVICE_TYPE) return give(&types[i], sizeof types[i], room, place, needed);
-    if (what == CL_DEVICE_NAME) return give_text("number " + std::to_string(i), room, place, needed);
+    if (what == CL_DEVICE_NAME)
+      return give_text(i == 2 ? name_of_last : "number " + std::to_string(i), room, place, needed);
     if (what == CL_DEVICE_EXTENSIONS)
-      return give_text(std::string("cl_khr_int64_base_atomics") + (able[i] ? " cl_khr_fp64" : ""), room, place, needed);
+      return give_text("cl_khr_int64_base_atomics" + std::string(able[i] ? " cl_khr_fp64" : "") + (i == 2 ? maker : ""),
+                       room, place, needed);
+    if (const auto answer = of_maker.find(what); answer != of_maker.end())
+      return give(&answer->second, sizeof answer->second, room, place, needed);
     if (what == CL_DEVICE_VERSION || what == CL_DRIVER_VERSION) return give_text("1", room, place, needed);
     if (what == CL_DEVICE_MAX_WORK_GROUP_SIZE) return give(&most_items, sizeof most_items, room, place, needed);
     const cl_ulong one = 1; // little-endian, so that shorter answers are 1, too
@@ -229,6 +238,53 @@ TEST(OpenClChoice, ANumberMeansThatDeviceAndNoOther) {
                         {"opencl:2 ('number 2')", "lacks doubles (cl_khr_fp64)"});
   test::expect_mentions(message([&] { device::choose_device(library, 3); }),
                         {"no OpenCL device 3", "opencl:0 ('number 0')", "opencl:2 ('number 2'), which cannot be used"});
+}
+
+TEST(OpenClCapabilities, AreWhatMakersTellAndWhatFollowsFromTheArchitecture) {
+  const auto library = Machine::library();
+  Machine::able = {true, true, true};
+  const auto asked = [&](const std::string& name, const std::string& maker, std::map<cl_device_info, cl_uint> answers) {
+    Machine::name_of_last = name;
+    Machine::maker = maker;
+    Machine::of_maker = std::move(answers);
+    const auto result = device::choose_device(library, 2).capabilities;
+    Machine::name_of_last = "number 2";
+    Machine::maker.clear();
+    Machine::of_maker.clear();
+    return result;
+  };
+  const std::vector<std::string> languages{"opencl"};
+
+  const auto hopper =
+      asked("H", " cl_nv_device_attribute_query", {{0x4000, 9}, {0x4001, 0}, {0x4002, 65536}, {0x4003, 32}});
+  EXPECT_EQ(hopper.architecture, "sm_90");
+  EXPECT_EQ(hopper.sub_group_width, 32);
+  EXPECT_EQ(hopper.registers_per_unit, 65536);
+  EXPECT_EQ(hopper.registers_per_item, 255);
+  EXPECT_EQ(hopper.work_bytes_per_item, 512 << 10);
+  EXPECT_EQ(hopper.matrix_shapes.size(), 4U);
+  EXPECT_TRUE(hopper.has_atomic_doubles);
+  EXPECT_FALSE(hopper.is_processor);
+  EXPECT_EQ(hopper.languages, languages);
+
+  const auto cdna = asked("gfx90a:sramecc+:xnack-", " cl_amd_device_attribute_query", {{0x4043, 64}});
+  EXPECT_EQ(cdna.architecture, "gfx90a");
+  EXPECT_EQ(cdna.sub_group_width, 64);
+  EXPECT_EQ(cdna.registers_per_item, 0) << "not known";
+
+  const auto unknown = asked("X", "", {});
+  EXPECT_EQ(unknown.architecture, "");
+  EXPECT_EQ(unknown.registers_per_unit, 0);
+  EXPECT_FALSE(unknown.has_atomic_doubles);
+  EXPECT_TRUE(device::choose_device(library, 0).capabilities.is_processor);
+}
+
+TEST(OpenClArchitecture, FasterMatrixUnitsAreThoseOfTwoArchitectures) {
+  EXPECT_EQ(device::architecture("sm_80").matrix_shapes.size(), 1U);
+  EXPECT_TRUE(device::architecture("sm_86").matrix_shapes.empty());
+  EXPECT_FALSE(device::architecture("sm_52").has_atomic_doubles);
+  EXPECT_EQ(device::architecture("sm_x").registers_per_item, 0);
+  EXPECT_EQ(device::architecture("").registers_per_item, 0);
 }
 
 TEST(OpenClChoice, DevicesWithSmallGroupsAreRefused) {

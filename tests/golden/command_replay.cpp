@@ -51,7 +51,9 @@ const std::vector<Way>& ways() {
        .language = "opencl",
        .capabilities = {.most_items = 1024, .sub_group_width = 32},
        .is_usual = true},
-      {.name = "opencl/lanes", .language = "opencl", .capabilities = {.most_items = 4096, .vector_width = 8}},
+      {.name = "opencl/lanes",
+       .language = "opencl",
+       .capabilities = {.most_items = 4096, .vector_width = 8, .is_processor = true}},
   };
   return all;
 }

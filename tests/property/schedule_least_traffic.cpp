@@ -68,7 +68,7 @@ private:
       else
         constants_.erase(event.place);
     }
-    while (used_ > schedule::register_file_bytes) evict();
+    while (used_ > static_cast<double>(schedule::Target().register_bytes)) evict();
   }
   void evict() {
     const auto last = std::max_element(values_.begin(), values_.end(),

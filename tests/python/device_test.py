@@ -95,6 +95,40 @@ class Devices(command_test.CommandTest):
     def test_devices_of_the_host_have_no_record_and_are_not_tuned(self):
         self.assert_refused(self.run_rafter("machine", "--device", "checked"), "--device checked", "accepted are host")
 
+    def record_of_a_target(self, name="target.json", **capabilities):
+        """Writes the record of a graphics processor that is not here, with other capabilities, and returns its name."""
+        with open(os.path.join(command_test.SOURCE, "bench/data/devices/nvidia-h200.json"), encoding="utf-8") as file:
+            record = json.load(file)["machine"]
+        record["device"].update(capabilities)
+        return self.write(json.dumps(record), name)
+
+    def test_kernels_are_generated_for_a_device_that_is_not_there(self):
+        problem, target = self.write(command_test.POISSON), self.record_of_a_target()
+        result = self.run_rafter("kernel", problem, "--target", target, "--source")
+        self.assertEqual(result.returncode, command_test.DONE, result.stderr)
+        self.assertIn("kernels in the language opencl for NVIDIA H200", result.stdout)
+        self.assertRegex(result.stdout, r"mapping=cell_per_item")
+        self.assertRegex(result.stdout, r"reqd_work_group_size\(8, 4, 1\)")
+        self.assertNotIn("time:", result.stdout)
+        given = self.run_rafter("kernel", problem, "--target", target, "--plan", "factors=recompute")
+        self.assertRegex(given.stdout, r"factors=recompute.* \(given\)")
+
+    def test_targets_that_nothing_is_written_for_are_refused(self):
+        problem, right = self.write(command_test.POISSON), self.record_of_a_target()
+        for arguments, fragments in (
+                ([self.record_of_a_target("a.json", languages=["fortran"])], ["c and opencl", "fortran"]),
+                ([self.record_of_a_target("b.json", most_items=-1)], ["most_items", "-1"]),
+                ([problem], [problem, "record"]),
+                (["none.json"], ["no such file"]),
+                ([right, "--device", "opencl"], ["--device"]),
+                ([right, "--matrix", "a.mtx"], ["--matrix"]),
+                ([right, "--plan", "mapping=simd_cells"], ["NVIDIA H200", "cell_per_item"])):
+            with self.subTest(arguments=arguments):
+                result = self.run_rafter("kernel", problem, "--target", *arguments)
+                self.assertEqual(result.returncode, command_test.WRONG_INPUT, result.stdout + result.stderr)
+                for fragment in fragments:
+                    self.assertIn(fragment, result.stderr)
+
     def test_solves_take_the_record_of_the_device(self):
         self.require_opencl()
         text, report = self.solve("opencl")

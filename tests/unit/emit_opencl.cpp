@@ -228,9 +228,9 @@ TEST(Languages, RefuseWhatTheyCannotSay) {
         << statements;
   EXPECT_THROW((void)emit::emit(schedule::read(group_text("2 1 1 1", "")), "c"), base::InternalError);
   EXPECT_THROW((void)emit::emit(schedule::read("(program k 1 (block))"), "fortran"), base::InternalError);
-  EXPECT_EQ(emit::target("opencl"), (schedule::Target{.has_lanes = false, .has_groups = true}));
-  EXPECT_EQ(emit::target("loops"), (schedule::Target{.has_lanes = true, .has_groups = true}));
-  EXPECT_EQ(emit::target("c"), (schedule::Target{.has_lanes = true, .has_groups = false}));
+  EXPECT_EQ(emit::target("opencl"), (schedule::Target{.language = "opencl", .has_lanes = false, .has_groups = true}));
+  EXPECT_EQ(emit::target("loops"), (schedule::Target{.language = "loops", .has_groups = true}));
+  EXPECT_EQ(emit::target("c"), schedule::Target());
 }
 
 } // namespace

@@ -91,7 +91,7 @@ TEST_F(DeviceRecords, AreMeasuredOnceAndKeptByDeviceAndDriver) {
       .seconds = 0.1, .memory_bytes = std::size_t{1} << 24, .begins = [&] { ++num_probes; }};
   const auto record = tune::load_or_probe(device, options);
   EXPECT_EQ(record.machine.model, capabilities.description);
-  EXPECT_EQ(record.num_compute_units, capabilities.num_compute_units);
+  EXPECT_EQ(record.capabilities.num_compute_units, capabilities.num_compute_units);
   EXPECT_GE(record.machine.levels.size(), 2U);
   EXPECT_EQ(record.machine.levels.front().name, "registers");
   EXPECT_EQ(record.machine.levels.back().name, "memory");
@@ -102,7 +102,7 @@ TEST_F(DeviceRecords, AreMeasuredOnceAndKeptByDeviceAndDriver) {
   EXPECT_GT(record.launch_seconds, 0);
   EXPECT_EQ(tune::load_or_probe(device, options), record);
   EXPECT_EQ(num_probes, 1);
-  EXPECT_EQ(tune::kept_ceilings(*device), record.machine);
+  EXPECT_EQ(tune::kept_ceilings(*device), (tune::Ceilings{record.machine, tune::cost_weights(record)}));
 
   auto other = capabilities;
   other.version += " of another driver";

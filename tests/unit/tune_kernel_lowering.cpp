@@ -49,6 +49,41 @@ TEST(KernelLowering, GivesTheProgramsOfPlansAndWhatTheyRead) {
             lowering.estimate(plan_of("factors=store-merged")).flops);
 }
 
+/// A target whose groups have items, 32 of which run in step.
+schedule::Target graphics() {
+  return {.language = "opencl",
+          .has_lanes = false,
+          .has_groups = true,
+          .is_processor = false,
+          .most_group_work_bytes = 0,
+          .matrix_shapes = {}};
+}
+
+TEST(KernelLowering, GroupsFillWhatRunsInStepUnlessAStackHoldsTheirWorkArrays) {
+  const auto plan = plan_of("mapping=cell_per_item vector_width=1 contraction=collocated");
+  Action action(test::laplace());
+  action.kernel.target = graphics();
+  EXPECT_EQ(KernelLowering(action.kernel).lower(plan).loops.launch.batches, 32 / 8);
+  const double item_bytes = schedule::work_bytes(KernelLowering(action.kernel).lower(plan).loops);
+  action.kernel.target.most_group_work_bytes = static_cast<std::int64_t>(2.5 * 8 * item_bytes);
+  EXPECT_EQ(KernelLowering(action.kernel).lower(plan).loops.launch.batches, 2);
+  action.kernel.target.most_group_work_bytes = 1;
+  EXPECT_EQ(KernelLowering(action.kernel).lower(plan).loops.launch.batches, 1);
+}
+
+TEST(KernelLowering, WorkArraysBeyondTheLimitOfTheTargetAreRefused) {
+  const auto plan = plan_of("mapping=cell_per_item vector_width=1 contraction=collocated");
+  Action action(test::laplace());
+  action.kernel.target = graphics();
+  action.kernel.target.most_work_bytes = 100;
+  try {
+    KernelLowering(action.kernel).lower(plan);
+    ADD_FAILURE() << "accepted";
+  } catch (const base::InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("working memory per item"), std::string::npos) << error.what();
+  }
+}
+
 TEST(KernelLowering, RowsThatBatchesShareCountOnce) {
   Action action(test::laplace());
   const auto alone = KernelLowering(action.kernel).lower(plan_of("factors=store"));

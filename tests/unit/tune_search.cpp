@@ -119,7 +119,7 @@ std::vector<Candidate> recorded_sweep(const nlohmann::json& record, const nlohma
           c.features.*feature.value = entry.at("features")[i].get<double>();
     // The forms are bilinear and have no coefficient fields, so that one vector is read and one is written.
     problem.input_bytes = problem.output_bytes = c.features.vector_bytes / 2;
-    const auto prediction = predict(c.features, problem, machine);
+    const auto prediction = predict(c.features, problem, machine, processor_weights());
     c.predicted_seconds = prediction.seconds;
     c.bound_seconds = prediction.bound_seconds;
     c.measured_seconds = entry.at("seconds").get<double>();

@@ -4,6 +4,7 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/device/architecture.hpp>
 #include <rafter/device/opencl/opencl_device.hpp>
 #include <rafter/device/opencl/opencl_library.hpp>
 
@@ -31,20 +32,37 @@ public:
   bool has_extension(const std::string& name) const {
     return (" " + text(CL_DEVICE_EXTENSIONS) + " ").find(" " + name + " ") != std::string::npos;
   }
-  /// Number of items that run in step, as the makers of graphics processors tell it by extensions of their own; 1 where
-  /// there is none.
+  // The makers of graphics processors answer questions of their own.
+  bool is_of_nvidia() const { return has_extension("cl_nv_device_attribute_query"); }
+  bool is_of_amd() const { return has_extension("cl_amd_device_attribute_query"); }
+
+  /// Number of items that run in step; 1 where no maker tells it.
   int sub_group_width() const {
     constexpr cl_device_info warp_size_of_nvidia = 0x4003, wavefront_width_of_amd = 0x4043;
-    if (has_extension("cl_nv_device_attribute_query")) return static_cast<int>(number<cl_uint>(warp_size_of_nvidia));
-    if (has_extension("cl_amd_device_attribute_query"))
-      return static_cast<int>(number<cl_uint>(wavefront_width_of_amd));
-    return 1;
+    if (is_of_nvidia()) return static_cast<int>(number<cl_uint>(warp_size_of_nvidia));
+    return is_of_amd() ? static_cast<int>(number<cl_uint>(wavefront_width_of_amd)) : 1;
+  }
+  /// Registers of a group, which may have all of a compute unit; 0 where no maker tells it.
+  int registers_per_unit() const {
+    constexpr cl_device_info registers_per_block_of_nvidia = 0x4002;
+    return is_of_nvidia() ? static_cast<int>(number<cl_uint>(registers_per_block_of_nvidia)) : 0;
+  }
+  /// Name under which compilers know the instructions; "" where no maker tells it. The name of AMD's devices is that,
+  /// with what is switched on behind colons ("gfx90a:sramecc+:xnack-").
+  std::string architecture() const {
+    constexpr cl_device_info major_of_nvidia = 0x4000, minor_of_nvidia = 0x4001;
+    if (is_of_nvidia())
+      return "sm_" + std::to_string(number<cl_uint>(major_of_nvidia)) +
+             std::to_string(number<cl_uint>(minor_of_nvidia));
+    const auto name = text(CL_DEVICE_NAME);
+    return is_of_amd() && name.starts_with("gfx") ? name.substr(0, name.find(':')) : "";
   }
 
+  bool is_processor() const { return (number<cl_device_type>(CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0; }
   /// Doubles in a register of a processor, which runs the items of a group one after the other. Graphics processors run
   /// them side by side, also those that tell a width.
   int vector_width() const {
-    if ((number<cl_device_type>(CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) == 0) return 1;
+    if (!is_processor()) return 1;
     constexpr cl_uint most = 8; // doubles in the widest registers there are
     return static_cast<int>(
         std::bit_floor(std::clamp<cl_uint>(number<cl_uint>(CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE), 1, most)));
@@ -63,16 +81,26 @@ private:
 };
 
 Capabilities capabilities_of(const Query& query) {
+  auto name = query.architecture();
+  auto known = architecture(name);
   return {.description = query.text(CL_DEVICE_NAME),
           .version = query.text(CL_DEVICE_VERSION) + ", driver " + query.text(CL_DRIVER_VERSION),
+          .architecture = std::move(name),
+          .languages = {"opencl"},
           .num_compute_units = static_cast<int>(query.number<cl_uint>(CL_DEVICE_MAX_COMPUTE_UNITS)),
           .most_items = static_cast<int>(query.number<std::size_t>(CL_DEVICE_MAX_WORK_GROUP_SIZE)),
           .sub_group_width = query.sub_group_width(),
           .vector_width = query.vector_width(),
+          .registers_per_item = known.registers_per_item,
+          .registers_per_unit = query.registers_per_unit(),
           .memory_bytes = query.bytes(CL_DEVICE_GLOBAL_MEM_SIZE),
           .most_buffer_bytes = query.bytes(CL_DEVICE_MAX_MEM_ALLOC_SIZE),
           .shared_bytes = query.bytes(CL_DEVICE_LOCAL_MEM_SIZE),
+          .work_bytes_per_item = known.work_bytes_per_item,
+          .matrix_shapes = std::move(known.matrix_shapes),
+          .is_processor = query.is_processor(),
           .has_doubles = query.has_extension("cl_khr_fp64"),
+          .has_atomic_doubles = known.has_atomic_doubles,
           .has_unified_memory = query.number<cl_bool>(CL_DEVICE_HOST_UNIFIED_MEMORY) == CL_TRUE};
 }
 

@@ -323,8 +323,15 @@ std::shared_ptr<GeneratedForm> begin_form(const form::LoweredForm& form, const S
                                                              .facet_stages = {},
                                                              .forecast = {},
                                                              .matrix = nullptr});
-  if (built->options.device == nullptr) built->options.device = systems.test.discretisation->device("host");
-  if (built->options.planner == nullptr) built->options.planner = tune::planner_of(*built->options.device);
+  auto& own = built->options;
+  if (own.target == nullptr) {
+    if (own.device == nullptr) own.device = systems.test.discretisation->device("host");
+    own.target = std::make_shared<const KernelTarget>(kernel_target(*own.device));
+  }
+  if (own.planner == nullptr) {
+    if (own.device == nullptr) throw base::InternalError("kernels for a target without a device need a planner");
+    own.planner = tune::planner_of(*own.device);
+  }
   return built;
 }
 
@@ -350,8 +357,7 @@ std::shared_ptr<GeneratedForm> build_form(const form::LoweredForm& form, const S
   }
   const FormGenerator builder(*built);
   // The forecast is of a processor, which adds cell matrices as fast as kernels compute them.
-  const auto target = target_of(*built->options.device);
-  const bool is_processor = target.has_lanes || target.lanes_of_item > 1;
+  const bool is_processor = built->options.target->target.is_processor;
   const bool may_be_matrix = is_action && is_processor && built->is_square() && form.fields.empty() && !is_distributed;
   if (may_be_matrix && !options.plan && options.num_applications > 0) {
     built->forecast = forecast_matrix(*built);
@@ -414,6 +420,8 @@ public:
   void add(GeneratedForm& form) {
     if (form.is_compiled) return;
     device_ = form.options.device.get();
+    if (device_ == nullptr)
+      throw base::InternalError("kernels for " + form.options.target->name + " without a device cannot be compiled");
     if (form.matrix != nullptr) {
       add(form.matrix->info.source, form.matrix->info.plan, form.matrix->program);
       add(*form.matrix->cells);

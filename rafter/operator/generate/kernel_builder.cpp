@@ -30,34 +30,33 @@ machine::Machine without_circumstances(machine::Machine record) {
 
 /// A kernel depends on these options beside its specification.
 struct GenerationOptions {
-  std::string language;
   schedule::Target target;
   int num_threads = 1;
   std::string machine; ///< machine and its threads decide which cuts there are, and so what a plan means by them
+  tune::CostWeights weights;
   std::vector<std::string> compilers, flag_sets;
   bool runs_few_times = false, is_single = false;
   tune::Origin origin = tune::Origin::predicted;
   std::string plan; ///< plan that was asked for or measured; "": it follows from everything else
 };
 auto members(const GenerationOptions& value) {
-  const auto& [language, target, num_threads, machine, compilers, flag_sets, runs_few_times, is_single, origin, plan] =
+  const auto& [target, num_threads, machine, weights, compilers, flag_sets, runs_few_times, is_single, origin, plan] =
       value;
-  return std::tie(language, target, num_threads, machine, compilers, flag_sets, runs_few_times, is_single, origin,
-                  plan);
+  return std::tie(target, num_threads, machine, weights, compilers, flag_sets, runs_few_times, is_single, origin, plan);
 }
 
 /// Everything that decides about a kernel as text: generators of one build give equal texts for equal ones. `decided`
 /// says what was measured, if anything.
 std::string text_of(const KernelSpecification& specification, const KernelOptions& options,
                     const tune::Decision& decided) {
-  const auto& device = *options.device;
+  const auto& [name, target, num_threads, compilers, flag_sets] = *options.target;
   const GenerationOptions generation{
-      .language = device.language(),
-      .target = target_of(device),
-      .num_threads = device.num_threads(),
+      .target = target,
+      .num_threads = num_threads,
       .machine = machine::to_json(without_circumstances(options.planner->options().machine)),
-      .compilers = device.compilers(),
-      .flag_sets = device.flag_sets(),
+      .weights = options.planner->options().weights,
+      .compilers = compilers,
+      .flag_sets = flag_sets,
       .runs_few_times = runs_few_times(specification, options),
       .is_single = is_single(specification, options),
       .origin = options.plan != nullptr ? tune::Origin::given : decided.origin,

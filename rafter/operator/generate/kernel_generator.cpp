@@ -71,11 +71,11 @@ std::vector<tune::GeneratedOutput> outputs_of(const kernel::TensorProgram& progr
 schedule::Scatter usual_scatter(const KernelSpecification& specification, const KernelOptions& options) {
   const bool adds = specification.purpose != Purpose::matrix && !specification.cell.fields.outputs.empty();
   if (!adds) return schedule::Scatter::atomic;
-  const auto usual = schedule::usual_plan(target_of(*options.device));
+  const auto target = options.target->target;
+  const auto usual = schedule::usual_plan(target);
   if (schedule::has_items(usual) && schedule::has_cell_lanes(usual)) return usual.scatter;
   const bool is_worth_lists = !runs_few_times(specification, options) && specification.purpose == Purpose::action;
-  return is_worth_lists && !options.device->capabilities().has_atomic_doubles ? schedule::Scatter::two_pass
-                                                                              : schedule::Scatter::atomic;
+  return is_worth_lists && !target.has_atomic_doubles ? schedule::Scatter::two_pass : schedule::Scatter::atomic;
 }
 
 } // namespace
@@ -112,11 +112,11 @@ KernelGenerator::KernelGenerator(const KernelSpecification& specification, const
 
 /// Adds the ways to cut the QFunction.
 tune::CellKernel KernelGenerator::with_choices(tune::CellKernel result) {
-  result.target = target_of(*options_.device);
+  result.target = options_.target->target;
   const auto function = integrand(specification_);
   function_text_ = kernel::to_string(function);
   const auto& machine = planner().options().machine;
-  const int threads = options_.device->num_threads();
+  const int threads = options_.target->num_threads;
   // The contraction is the same whatever the plan asks for, because the text of a plan names its cut under every other
   // choice.
   kernel::CurvedMap curved{{.fields = result.cell.fields,
@@ -189,7 +189,7 @@ tune::GeneratedProgram KernelGenerator::generated(const tune::LoweredKernel& low
                                                   const schedule::Plan& packed) const {
   tune::GeneratedProgram result;
   emit::record("tensors", lowered.loops.name, [&] { return lowered.program.to_string(); });
-  result.source = emit::emit(lowered.loops, options_.device->language());
+  result.source = emit::emit(lowered.loops, kernel().target.language);
   result.name = lowered.loops.name;
   result.plan = std::move(plan);
   result.vector_width = lowered.loops.vector_width;
@@ -281,7 +281,7 @@ schedule::Plan KernelGenerator::setup_plan(const schedule::Plan& plan, bool has_
 }
 
 void KernelGenerator::take_quick_flags(schedule::Plan& plan) const {
-  const auto known = options_.device->flag_sets();
+  const auto known = options_.target->flag_sets;
   if (std::ranges::find(known, schedule::quick_flags) != known.end()) plan.flags = schedule::quick_flags;
 }
 
@@ -313,8 +313,8 @@ tune::PlanningProblem KernelGenerator::problem() const {
   for (const auto& choice : kernel().choices)
     if (!choice.is_dominated) result.factor_storages.push_back(choice.factors);
   if (result.factor_storages.size() > most_factor_storages) result.factor_storages.resize(most_factor_storages);
-  result.compilers = options_.device->compilers();
-  result.flag_sets = options_.device->flag_sets();
+  result.compilers = options_.target->compilers;
+  result.flag_sets = options_.target->flag_sets;
   result.gathers = planner().ways_to_gather();
   result.scatter = schedule::name(usual_scatter(specification_, options_));
   result.whole_runs_share = specification_.cell.whole_runs_share;
@@ -327,7 +327,7 @@ tune::PlanningProblem KernelGenerator::problem() const {
   result.register_width = register_width();
   result.patches_per_batch = most_patches_per_batch();
   result.num_batches = static_cast<double>(specification_.sizes.num_batches);
-  result.num_threads = options_.device->num_threads();
+  result.num_threads = options_.target->num_threads;
   result.shares_data = kernel().rows_per_batch({}) < 0.5;
   result.streams_outputs = streams_outputs();
   result.input_bytes = specification_.sizes.input_bytes;
@@ -341,7 +341,7 @@ bool KernelGenerator::streams_outputs() const {
   });
   const double bytes = (specification_.sizes.input_bytes + specification_.sizes.output_bytes) *
                        static_cast<double>(specification_.sizes.num_batches);
-  const auto seen = machine::resident(planner().options().machine, bytes, options_.device->num_threads());
+  const auto seen = machine::resident(planner().options().machine, bytes, options_.target->num_threads);
   return is_exclusive && specification_.sizes.output_bytes > 0 &&
          seen.levels.size() == planner().options().machine.levels.size();
 }

@@ -18,13 +18,18 @@ class Planner;
 
 namespace rafter::op {
 
+struct KernelTarget;
+
 /// Options for the kernels of a form.
 struct KernelOptions {
-  std::shared_ptr<device::Device> device; ///< null: the host device of the discretisation, with all cores
+  /// The device that the kernels are compiled for. Null: without a target the host device of the discretisation, with
+  /// all cores; with one there is none, and kernels are texts alone.
+  std::shared_ptr<device::Device> device;
+  std::shared_ptr<const KernelTarget> target; ///< target that the kernels are generated for; null: that of the device
   QuadratureOptions quadrature;
   /// Used for every cell kernel; null: the planner chooses.
   std::shared_ptr<const schedule::Plan> plan;
-  std::shared_ptr<const tune::Planner> planner; ///< null: tune::planner_of_this_machine
+  std::shared_ptr<const tune::Planner> planner; ///< null: tune::planner_of the device; a target without one needs it
   /// Says that the form runs so rarely that compiling its kernels takes longer than running them. They get the usual
   /// plan and the flags schedule::quick_flags. Functionals, diagonals and cell matrices are such forms in any case.
   bool runs_few_times = false;

@@ -29,7 +29,8 @@ KernelOptions cell_options(KernelOptions options) {
   options.num_applications = 0;
   options.precision = schedule::Precision::double_precision;
   if (options.plan) {
-    const auto usual = schedule::usual_plan(target_of(*options.device));
+    const auto usual =
+        schedule::usual_plan(options.target != nullptr ? options.target->target : target_of(*options.device));
     auto plan = *options.plan;
     plan.mapping = usual.mapping;
     if (schedule::has_items(usual)) plan.vector_width = usual.vector_width;
@@ -69,9 +70,9 @@ std::shared_ptr<GeneratedMatrix> build_matrix(const form::LoweredForm& form, con
   info.decision = tune::plan_product(pieces.empty() ? schedule::Plan() : pieces.front().kernel.info.plan,
                                      options.plan.get(), *result->cells->options.planner, options.precision);
   info.plan = info.decision.plan;
-  const auto& device = *result->cells->options.device;
-  result->loops = schedule::matrix_product(result->coupling.block_size(), info.plan, target_of(device));
-  info.source = emit::emit(result->loops, device.language());
+  const auto& target = result->cells->options.target->target;
+  result->loops = schedule::matrix_product(result->coupling.block_size(), info.plan, target);
+  info.source = emit::emit(result->loops, target.language);
   info.loop_program = schedule::print(result->loops);
   return result;
 }
@@ -168,14 +169,14 @@ MatrixForecast forecast_matrix(const GeneratedForm& form) {
                                           .num_entries = result.entries,
                                           .block = coupling.block_size(),
                                           .cells_per_batch = form.system.batches->cells_per_batch,
-                                          .num_threads = form.options.device->num_threads()},
+                                          .num_threads = form.options.target->num_threads},
                                          *form.options.planner);
   for (std::size_t p = 0; p < form.num_cell_pieces; ++p)
     result.kernel_seconds += form.pieces[p].kernel.info.decision.seconds;
   double most_per_cell = 0;
   for (std::size_t b = 0; b < form.system.batches->blocks.size(); ++b)
     most_per_cell = std::max(most_per_cell, unknowns_per_cell(form.system, b));
-  const double threads = form.options.device->num_threads();
+  const double threads = form.options.target->num_threads;
   result.setup_seconds = most_per_cell * result.kernel_seconds +
                          seconds_per_cell_entry / threads * count_cell_entries(form.system, coupling);
   take_measured(form, result);

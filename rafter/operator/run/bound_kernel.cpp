@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <numeric>
 
 #include <rafter/base/error.hpp>
 #include <rafter/operator/generate/cell_unknowns.hpp>
+#include <rafter/operator/generate/kernel_target.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/schedule/counts.hpp>
 #include <rafter/schedule/least_traffic.hpp>
@@ -130,11 +132,13 @@ void BoundKernel::count() {
   counts.global_bytes_read = built.data_bytes * static_cast<double>(info_.num_batches);
 }
 
-/// The least traffic is remembered where generations are.
+/// The least traffic is remembered where generations are. Registers of a size that is not known hold everything.
 schedule::LeastTraffic BoundKernel::least_traffic() const {
   const auto& kernel = piece_.kernel;
   if (kernel.generation.least) return *kernel.generation.least;
-  const auto least = schedule::least_traffic(schedule::access_trace(schedule::read(info_.loop_program)));
+  const auto known = static_cast<double>(target_of(*device_).register_bytes);
+  const auto least = schedule::least_traffic(schedule::access_trace(schedule::read(info_.loop_program)),
+                                             known > 0 ? known : std::numeric_limits<double>::infinity());
   const auto& planner = form_.options.planner->options();
   if (planner.generations != nullptr && !planner.weighs_all) {
     auto generation = kernel.generation;

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/device/architecture.hpp>
+
+#include <charconv>
+#include <string_view>
+
+namespace rafter::device {
+
+Architecture architecture(const std::string& name) {
+  constexpr std::string_view of_nvidia = "sm_";
+  int number = 0;
+  if (!name.starts_with(of_nvidia) ||
+      std::from_chars(name.data() + of_nvidia.size(), name.data() + name.size(), number).ec != std::errc())
+    return {};
+  constexpr int pascal = 60, ampere = 80, hopper = 90;
+  Architecture result{.registers_per_item = 255,
+                      .work_bytes_per_item = std::int64_t{512} << 10,
+                      .has_atomic_doubles = number >= pascal,
+                      .matrix_shapes = {}};
+  if (number == ampere || number == hopper) result.matrix_shapes = {{.rows = 8, .columns = 8, .depth = 4}};
+  if (number == hopper)
+    for (const int depth : {4, 8, 16}) result.matrix_shapes.push_back({.rows = 16, .columns = 8, .depth = depth});
+  return result;
+}
+
+} // namespace rafter::device
