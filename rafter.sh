@@ -60,7 +60,7 @@ missing_packages() {
 }
 
 # missing_of GROUP...: "packages megabytes" that have to be fetched, with all that they need, if each package has the same share of its
-# group's, which scripts/packages.txt tells: apt knows better, but not before its lists are there.
+# group's, which scripts/packages.txt states: apt knows better, but not before its lists are there.
 missing_of() {
   local group total=0 packages=0 missing wanted all here
   for group in "$@"; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # What a machine with an OpenCL device is, whether Rafter is right on it, and how fast: see device.sh --help and docs/devices.md.
-# What tells most comes first. Every result is in its file as soon as it is there, each command has a time limit of its own, and a
+# What informs most comes first. Every result is in its file as soon as it is there, each command has a time limit of its own, and a
 # run that is stopped has left what came before.
 set -u -o pipefail
 export LC_ALL=C
@@ -301,7 +301,7 @@ part_machine() {
   step "machine, host" "$out/bench.txt" 30 "$rafter" machine
 }
 
-# Where the time of an iteration goes. The first solve compiles what the others find in the cache; then a layer of the OpenCL loader tells
+# Where the time of an iteration goes. The first solve compiles what the others find in the cache; then a layer of the OpenCL loader records
 # what the driver was asked to do, first as it is and then with a wait after each command, so that times are those of the device.
 part_iterations() {
   local cells name file=$out/iterations.txt times=$bundle/lib/libopencl_times.so

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Measures what an NVIDIA device does at best, as ceilings that generated kernels are held against: copies in its
 // memory and in its cache, multiply-adds, products of matrices on its tensor cores, local memory, atomic additions,
-// launches and transfers; then it tells which ways of compiling and of recording work the driver has. Every line of
-// output is whole as soon as it is there, so that a run that is stopped has told what came before.
+// launches and transfers; then it reports which ways of compiling and of recording work the driver has. Every line of
+// output is whole as soon as it is there, so that a run that is stopped has reported what came before.
 //
 //   nvcc -O3 -std=c++17 -arch=native -o device_probe device_probe.cu -lcuda -lnvrtc && ./device_probe
 #include <cstdint>

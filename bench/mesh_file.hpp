@@ -13,7 +13,7 @@
 /// Suites run on meshes from files, too.
 namespace rafter::bench {
 
-/// A mesh was read from a file and refined; its hash tells its rows from those of other meshes.
+/// A mesh was read from a file and refined; its hash distinguishes its rows from those of other meshes.
 struct MeshFile {
   /// These cells have one shape and one kind of map.
   struct Cells {

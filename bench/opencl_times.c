@@ -2,7 +2,7 @@
 // A layer of the OpenCL loader (OPENCL_LAYERS) that measures what a program asks of the driver: OPENCL_TIMES=FILE gets,
 // at the end, a table of all functions and kernels with their numbers of calls and their times on the host, and then
 // the calls one by one in the order in which they began. With OPENCL_TIMES_WAITS=1 each command ends before the next
-// is asked for, so that its time is that of the device with one round trip. That is slower, and tells where it goes.
+// is asked for, so that its time is that of the device with one round trip. That is slower, and shows where it goes.
 #define CL_TARGET_OPENCL_VERSION 120
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>

@@ -101,7 +101,7 @@ std::vector<Json> measure(std::span<const Measured> operators, const space::Func
                           const machine::Machine& machine, const Settings& settings);
 
 /// Adds `memory_bytes`, the most that the process takes beyond what was resident at the beginning of the row, and
-/// `memory_of`, which is "process". If the system does not tell, they are the bytes of vectors and data, and "vectors
+/// `memory_of`, which is "process". If the system does not say, they are the bytes of vectors and data, and "vectors
 /// and data".
 void add_memory(Json& row, std::optional<std::int64_t> bytes);
 

@@ -36,7 +36,7 @@ if(RAFTER_TESTS)
   add_bundled(device-tests test_unit_device test_unit_emit)
 endif()
 
-# A layer of the OpenCL loader that tells what the driver was asked to do and how long it took (bench/device.sh).
+# A layer of the OpenCL loader that records what the driver was asked to do and how long it took (bench/device.sh).
 include(CheckIncludeFile)
 check_include_file(CL/cl_layer.h RAFTER_HAS_OPENCL_LAYERS)
 if(RAFTER_HAS_OPENCL_LAYERS)

@@ -6,7 +6,7 @@ usage: check_pages.py [--self-test]
 
 A path is a word in backquotes that begins with a folder of the repository or a module: `mesh/mesh.hpp`, `mesh/` or, of files with the usual
 endings, `mesh/mesh`. In pages that say how to add something, docs/add_*.md, every other word in backquotes must be in a file of the code.
-Words with a placeholder (NAME, NNNN, `<`, `*`, `{`), blocks of code and the changelog, which tells of files that went, are left out.
+Words with a placeholder (NAME, NNNN, `<`, `*`, `{`), blocks of code and the changelog, which names files that went, are left out.
 """
 import pathlib
 import posixpath

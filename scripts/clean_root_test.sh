@@ -5,7 +5,7 @@
 # The root is made in FOLDER (default: a new one under /tmp) and removed afterwards unless -k is given; with -k a root that is
 # already there is used again. COMMAND is run instead of the two. Needs root and debootstrap. Mirror, apt configuration,
 # certificates and proxies are those of the host, so that it works behind a local mirror. The committed state is tested. The last lines
-# say what each command took and, of each, its parts as rafter.sh tells them: minutes and seconds, of the clock and of processors.
+# say what each command took and, of each, its parts as rafter.sh reports them: minutes and seconds, of the clock and of processors.
 set -euo pipefail
 
 source=$(dirname "$(dirname "$(readlink -f "$0")")")
@@ -53,7 +53,7 @@ copy_from_host() {
   done
 }
 
-# step NAME COMMAND...: runs the command; what it took is kept for the end, with the parts that its output tells.
+# step NAME COMMAND...: runs the command; what it took is kept for the end, with the parts that its output reports.
 times=''
 step() {
   local name=$1 begin=$SECONDS processor output=$target.output

@@ -5,7 +5,7 @@
 usage: compare_texts.py [--difference] BEFORE AFTER
        compare_texts.py --self-test
 
-Exit code 1: texts differ. Names that are numbered otherwise are told apart from other differences."""
+Exit code 1: texts differ. Names that are numbered otherwise are distinguished from other differences."""
 import argparse
 import collections
 import contextlib

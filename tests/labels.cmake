@@ -4,7 +4,7 @@
 # holds one. Names follow rules, and a rule that no test follows any more is an error.
 #
 #   exhaustive   runs before a release and for who changes elements: ./rafter.sh test --all
-#   interpreted  mostly runs an interpreter, which has one thread and takes minutes under a sanitizer, or tells plans apart
+#   interpreted  mostly runs an interpreter, which has one thread and takes minutes under a sanitizer, or distinguishes plans
 #   driver       runs on an OpenCL driver
 #   optimised    compiles its kernels with the flags of users, since plans, emitters or bits are tested
 #   threads      runs under the thread sanitizer, unless it is interpreted or exhaustive

@@ -125,7 +125,7 @@ Vector make_vector(std::int64_t size, const double* values = nullptr) {
   return result;
 }
 
-/// Tells which component each row is of. hypre frees this array with the solver.
+/// Gives the component that each row is of. hypre frees this array with the solver.
 void set_components(HYPRE_Solver solver, const RafterHypreOptions& options, std::int64_t num_rows) {
   if (options.component == nullptr) return;
   HYPRE_BoomerAMGSetNumFunctions(solver, options.num_components);
@@ -186,7 +186,7 @@ bool has_negative_diagonal(hypre_CSRMatrix* matrix) {
 }
 
 /// Says whether elimination meets a pivot that is negative beyond rounding: the matrix then has a negative eigenvalue,
-/// by Sylvester's law of inertia. It ends at a pivot that rounding cannot tell from zero. Null is no matrix.
+/// by Sylvester's law of inertia. It ends at a pivot that rounding does not distinguish from zero. Null is no matrix.
 bool has_negative_pivot(hypre_CSRMatrix* sparse) {
   if (sparse == nullptr) return false;
   constexpr double rounding = 1e-8;

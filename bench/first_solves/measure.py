@@ -26,7 +26,7 @@ COLUMNS = ("kernels", "empty", "first", "cpu", "second", "second_cpu", "before_k
 
 
 def run(command, cache):
-    """Runs a solve. Returns seconds, processor seconds of it and of what it started, what it told and its report."""
+    """Runs a solve. Returns seconds, processor seconds of it and of what it started, what it printed and its report."""
     environment = dict(os.environ, XDG_CACHE_HOME=cache)
     report = pathlib.Path(cache) / "report.json"
     begin, before = time.perf_counter(), os.times()
@@ -47,8 +47,8 @@ def measure(rafter, name):
         for kept in pathlib.Path(cache).glob("rafter/*"):
             if not kept.name.startswith("machine-"):
                 subprocess.run(["rm", "-r", str(kept)], check=True)
-        result["first"], result["cpu"], told, _ = run(command, cache)
-        result["kernels"] = max((int(n) for n in re.findall(r"of (\d+) kernels", told)), default=0)
+        result["first"], result["cpu"], printed, _ = run(command, cache)
+        result["kernels"] = max((int(n) for n in re.findall(r"of (\d+) kernels", printed)), default=0)
         result["second"], result["second_cpu"], _, report = run(command, cache)
         result["before_kernels"] = sum(report["seconds"].get(phase, 0) for phase in ("mesh", "spaces", "kernels"))
     return result

@@ -11,7 +11,7 @@ namespace {
 struct Log {
   std::mutex mutex;
   WarningHandler handler;
-  std::set<std::string> told;
+  std::set<std::string> given;
 };
 
 Log& log() {
@@ -28,7 +28,7 @@ void warn(const std::string& text) {
 
 void warn_once(const std::string& text) {
   const std::scoped_lock lock(log().mutex);
-  if (log().told.insert(text).second && log().handler) log().handler(text);
+  if (log().given.insert(text).second && log().handler) log().handler(text);
 }
 
 WarningHandler set_warning_handler(WarningHandler handler) {

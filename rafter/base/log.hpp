@@ -7,7 +7,7 @@ namespace rafter::base {
 
 using WarningHandler = std::function<void(const std::string&)>;
 
-/// Tells the user that something works less well than it could. The library prints nothing: without a handler the text
+/// Warns the user that something works less well than it could. The library prints nothing: without a handler the text
 /// is dropped. Any thread may warn; the handler is called by one thread at a time and must not warn itself.
 void warn(const std::string& text);
 

@@ -3,8 +3,8 @@
 
 namespace rafter::base {
 
-/// The sanitizers that watch a program. GCC up to 13 tells them by macros of its own, Clang by features, later ones by
-/// both.
+/// The sanitizers that watch a program. GCC up to 13 announces them by macros of its own, Clang by features, later ones
+/// by both.
 struct Sanitizers {
   bool address = false, thread = false, memory = false;
 };

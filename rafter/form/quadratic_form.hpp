@@ -19,8 +19,8 @@ struct QuadraticForm {
   std::vector<Term> terms; ///< each `right` once
 };
 
-/// The sum `root` as such a form, where it is one. `is_constant` tells nodes whose derivative vanishes; it is asked for
-/// nodes below `root`.
+/// The sum `root` as such a form, where it is one. `is_constant` says whether the derivative of a node vanishes; it is
+/// asked for nodes below `root`.
 std::optional<QuadraticForm> find_quadratic_form(ScalarGraph& graph, NodeId root,
                                                  const std::function<bool(NodeId)>& is_constant);
 

@@ -93,7 +93,7 @@ std::vector<hsize_t> extents_of(const Handle& space) {
 
 } // namespace
 
-/// Throws InputError unless all numbers of a dataset stand in the file itself, as far as its tables tell.
+/// Throws InputError unless all numbers of a dataset stand in the file itself, as far as its tables say.
 void Hdf5Reader::State::require_stored(const std::string& dataset, const Handle& handle) const {
   const Handle space = checked(H5Dget_space(handle.get()), H5Sclose);
   const Handle type = checked(H5Dget_type(handle.get()), H5Tclose);

@@ -42,7 +42,7 @@ Expression read_expression(const Value& value, std::string_view path);
 TensorExpression read_tensor(const Value& value, std::string_view path);
 /// Reads a tag as text: it is an integer, or a string that is not blank.
 std::string read_tag(const Value& value, std::string_view path);
-/// Reads a tag or a list of tags without repetition. `or_else` tells in messages what else the key accepts.
+/// Reads a tag or a list of tags without repetition. `or_else` says in messages what else the key accepts.
 TagList read_tag_list(const Value& value, const std::string& path, std::string_view or_else = "");
 
 /// Throws InputError unless the name is an identifier that means nothing in the form language and is no test function.

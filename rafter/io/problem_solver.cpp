@@ -55,7 +55,7 @@ solvers::Side read_side(const TableReader& table) {
   return text == "left" ? solvers::Side::left : solvers::Side::right;
 }
 
-/// These methods and preconditioners use a key of [solver]; is_chosen tells whether the chosen ones are among them.
+/// These methods and preconditioners use a key of [solver]; is_chosen says whether the chosen ones are among them.
 struct Readers {
   std::vector<std::string> names;
   bool is_chosen = false;

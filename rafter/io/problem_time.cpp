@@ -57,7 +57,7 @@ void read_time(const TableReader& table, Problem& problem) {
   time.start = table.number("start", -infinity, infinity).value_or(0);
   if (const Value* restart = table.find("restart")) {
     if (const Value* start = table.find("start"))
-      refuse(start->location, "time.start", "stands beside time.restart, whose file tells the time to go on from");
+      refuse(start->location, "time.start", "stands beside time.restart, whose file gives the time to go on from");
     time.restart = read_string(*restart, "time.restart");
     if (time.restart.empty())
       refuse_value(*restart, "time.restart",

@@ -89,7 +89,7 @@ Names with_names_behind(Names names, std::span<const NamedText> texts) {
   return names;
 }
 
-/// Says whether a later condition holds wherever a condition does, as far as the file tells: what one tag has another
+/// Says whether a later condition holds wherever a condition does, as far as the file says: what one tag has another
 /// one may have, too, and facets inside the domain have tags without being part of the whole boundary.
 bool is_overridden(const Problem& problem, std::size_t number) {
   const auto& condition = problem.dirichlet[number];

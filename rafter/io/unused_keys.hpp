@@ -5,8 +5,8 @@
 
 #include <rafter/io/problem.hpp>
 
-/// Keys of a problem file that are accepted and have no effect in that problem are told in one warning each, with the
-/// reason: "file:line:column: key PATH is not used: REASON". They are not refused, so that a file can be tried with
+/// Keys of a problem file that are accepted and have no effect in that problem are reported in one warning each, with
+/// the reason: "file:line:column: key PATH is not used: REASON". They are not refused, so that a file can be tried with
 /// other methods, meshes and forms.
 namespace rafter::io {
 

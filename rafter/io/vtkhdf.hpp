@@ -48,7 +48,7 @@ void write_vtkhdf(const std::string& path, const mesh::Mesh& mesh, std::span<con
 /// 9.3 and later show as a series (VTKHDF file format, temporal data). Points and cells are written once.
 class VtkHdfSeries {
 public:
-  /// `fields` tells what states consist of; their values do not matter yet.
+  /// `fields` says what states consist of; their values do not matter yet.
   VtkHdfSeries(const std::string& path, const mesh::Mesh& mesh, std::span<const OutputField> fields,
                std::span<const DerivedField> derived = {}, const VtkHdfOptions& options = {});
   ~VtkHdfSeries();

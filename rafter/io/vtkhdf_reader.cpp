@@ -158,7 +158,7 @@ private:
     if (!has_steps()) return 0;
     const auto offsets = "VTKHDF/Steps/PointDataOffsets/" + name;
     const auto rows = reader_.has(offsets) ? reader_.read<std::int64_t>(offsets) : std::vector<std::int64_t>{};
-    if (rows.empty()) refuse(fmt::format("VTKHDF/Steps does not tell where the point data '{}' are", name));
+    if (rows.empty()) refuse(fmt::format("VTKHDF/Steps does not say where the point data '{}' are", name));
     return rows.back();
   }
 
@@ -172,7 +172,7 @@ private:
     if (!reader_.has("VTKHDF") || reader_.text_attribute("VTKHDF", "Type") != "UnstructuredGrid")
       refuse("is no VTK-HDF file of an unstructured grid");
     if (has_steps() && !reader_.has("VTKHDF/Steps/PointDataOffsets"))
-      refuse("VTKHDF/Steps does not tell where point data are: PointDataOffsets is missing");
+      refuse("VTKHDF/Steps does not say where point data are: PointDataOffsets is missing");
     for (const std::string name : {"NumberOfPoints", "Points", "Connectivity", "Offsets", "Types"})
       if (!reader_.has("VTKHDF/" + name)) refuse(fmt::format("has no dataset VTKHDF/{}", name));
     if (reader_.shape("VTKHDF/NumberOfPoints") != std::vector<std::int64_t>{1})

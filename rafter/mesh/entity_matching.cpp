@@ -348,7 +348,7 @@ EntityNumbers number_entities(const Mesh& mesh, int dim, std::span<const EntityK
           first;
   });
 
-  // First sides get their numbers, below 0 to tell them from places; the others then take those.
+  // First sides get their numbers, below 0 to distinguish them from places; the others then take those.
   const Parts parts(num_sides, 1 << 14, most_parts);
   std::vector<std::int32_t> next(static_cast<std::size_t>(parts.count()));
   const auto for_firsts = [&](std::int64_t begin, std::int64_t end, const auto& body) {

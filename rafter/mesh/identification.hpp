@@ -23,7 +23,7 @@ VertexOrder order_vertices(const Mesh& mesh);
 std::span<const std::int32_t> vertices_of(const std::array<std::int32_t, 4>& padded);
 
 /// Returns the edges (dim 1) or faces (2) of the periodic facets, each followed by the one that is identified with it.
-/// They are parts of facets and not told by their global vertices: where two cells fill the mesh from one side to the
+/// They are parts of facets and not known by their global vertices: where two cells fill the mesh from one side to the
 /// opposite one, different edges may have the same ones.
 std::vector<EntityKey> periodic_entities(const Mesh& mesh, int dim);
 

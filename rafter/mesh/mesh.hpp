@@ -72,7 +72,7 @@ struct Surface {
   }
 };
 
-/// The surface of a mesh, and the numbering of edges and faces. Entities are told apart by the vertices of the mesh;
+/// The surface of a mesh, and the numbering of edges and faces. Entities are distinguished by the vertices of the mesh;
 /// those that periodic facets identify have one representative, which stands for the unknowns of all of them.
 struct Topology : Surface {
   int tdim = 0;

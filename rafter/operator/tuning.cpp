@@ -166,7 +166,7 @@ std::optional<TunedMatrix> tune_matrix(const form::LoweredForm& form, const Syst
 
 std::vector<TunedKernel> tune_kernels(const form::LoweredForm& form, const System& system, const KernelOptions& given,
                                       const TuningOptions& tuning) {
-  const auto tell = [&](const std::string& text) {
+  const auto notify = [&](const std::string& text) {
     if (tuning.event) tuning.event(text);
   };
   if (form.rank != 2) throw base::InputError("plans are tuned for bilinear forms: only their kernels run often");
@@ -188,7 +188,7 @@ std::vector<TunedKernel> tune_kernels(const form::LoweredForm& form, const Syste
       decision.candidates = tune::search(
           std::move(decision.candidates),
           [&](std::span<const schedule::Plan> plans, int rounds) {
-            tell(fmt::format("{}: timing {} plans", info.name, plans.size()));
+            notify(fmt::format("{}: timing {} plans", info.name, plans.size()));
             return contest.measure(plans, rounds);
           },
           tuning.search);

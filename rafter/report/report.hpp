@@ -10,7 +10,7 @@
 #include <rafter/device/device.hpp>
 #include <rafter/report/table.hpp>
 
-/// A report is what a solve tells its user: one structure, which `--json` writes as an object and the command as text.
+/// A report is what a solve gives its user: one structure, which `--json` writes as an object and the command as text.
 namespace rafter::report {
 
 /// A kernel of an operator, one per shape of cell, kind of map and facets, and what was decided about it.
@@ -88,7 +88,7 @@ struct TimeReport {
   std::vector<TimeStepReport> steps; ///< steps that were taken
 };
 
-/// Everything that a solve tells; lists keep their order in the text.
+/// Everything that a solve reports; lists keep their order in the text.
 struct SolveReport {
   std::string title;
   std::string version; ///< empty: of this library

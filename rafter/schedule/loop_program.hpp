@@ -191,7 +191,7 @@ struct LoopBuffer {
   bool is_written = false;    ///< global
   bool is_lane = false;       ///< element = (entry, lane): used as whole vectors
   std::string role;           ///< role of a global buffer
-  int index = 0;              ///< tells apart the buffers of one role: those of fields, spaces, matrices
+  int index = 0;              ///< distinguishes the buffers of one role: those of fields, spaces, matrices
   std::vector<double> values; ///< constant, and of role::table
   bool operator==(const LoopBuffer&) const = default;
 };
@@ -218,7 +218,7 @@ LoopProgram read(const std::string& text);
 
 /// Throws InternalError: unknown or doubly defined names, wrong types, types that meet without a conversion, lanes
 /// where there may be none, writes to what is read-only, constant indices out of range, groups without items or with
-/// more than most_items, barriers where the text does not tell that all items of the group get there: under conditions
+/// more than most_items, barriers where the text does not show that all items of the group get there: under conditions
 /// and in loops whose counts vary with the item.
 void verify(const LoopProgram& program);
 

@@ -125,7 +125,7 @@ private:
     }
   }
 
-  /// One entry, or one vector of entries, at `index`. `mark` tells its names from those of other bodies.
+  /// One entry, or one vector of entries, at `index`. `mark` distinguishes its names from those of other bodies.
   Statements entry(const NodePtr& index, const std::string& mark, const std::string& sums) const {
     Values values = values_;
     Statements result;

@@ -16,7 +16,7 @@ struct Nodes {
   std::vector<std::int32_t> unknowns; ///< rows of the matrix, shape (offsets.back())
   std::vector<std::int32_t> node;     ///< node of each unknown, shape (unknown); -1: it has none
   /// Number of the component for which each unknown stands, shape (unknown): entries of unknowns that stand for the
-  /// same tell how strongly two nodes are connected. Unknowns with -1 do not count.
+  /// same show how strongly two nodes are connected. Unknowns with -1 do not count.
   std::vector<std::int32_t> component;
 
   std::int32_t count() const { return static_cast<std::int32_t>(offsets.size()) - 1; }
@@ -42,7 +42,7 @@ struct StrongConnections {
 
 /// Nodes are strongly connected if s_ij >= threshold sqrt(m_i m_j), with s_ij = -sum_c a_(i,c)(j,c) over equal
 /// components c of two nodes and m_i = max_j s_ij. For isotropic materials the sum is a multiple of the entry of a
-/// Laplacian. Its sign tells the stiff directions of stretched cells from those in which entries are large and
+/// Laplacian. Its sign distinguishes the stiff directions of stretched cells from those in which entries are large and
 /// positive, as those of mass matrices are; the largest entries of both nodes keep aggregates within one of two
 /// materials.
 StrongConnections find_strong_connections(const op::SparseMatrix& A, const Nodes& nodes, double threshold);

@@ -122,7 +122,7 @@ private:
     return progress_.failed(Failure::non_finite, "the operator or the preconditioner gives NaN or Inf");
   }
 
-  /// Computes b - A x after the recursive residual has reached the target, which tells whether the solve is done.
+  /// Computes b - A x after the recursive residual has reached the target, which shows whether the solve is done.
   std::optional<Result> confirm() {
     look_back();
     progress_.record(norm_);

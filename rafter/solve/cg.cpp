@@ -176,7 +176,7 @@ private:
                     pq));
   }
 
-  /// Computes b - A x after the recursive residual has reached its threshold, which tells whether the solve is done.
+  /// Computes b - A x after the recursive residual has reached its threshold, which shows whether the solve is done.
   std::optional<Result> confirm() {
     const double reached = threshold();
     double r_norm = 0;

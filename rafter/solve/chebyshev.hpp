@@ -12,7 +12,7 @@ struct ChebyshevParameters {
   double eigenvalue_ratio = 30; ///< upper / lower where lower is not given
   double safety_factor = 1.1;   ///< ratio of bound to estimate: Ritz values approach the largest eigenvalue from below
   int estimate_iterations = 20; ///< steps of CG for the estimate
-  int check_iterations = 6;     ///< steps of CG that tell whether an estimate still holds, see Chebyshev::update
+  int check_iterations = 6;     ///< steps of CG that show whether an estimate still holds, see Chebyshev::update
   bool is_fused = true;         ///< updates are fused into the products with A; false: one operation after the other
   /// A may have negative eigenvalues, whose components grow a little, as long as its diagonal is positive: a smoother
   /// is for the large ones.

@@ -54,7 +54,7 @@ private:
 };
 
 /// Returns true if |A v| is negligible against |v| and the size of A (as a random vector shows it): v is in the null
-/// space, or so nearly that no solver can tell.
+/// space, or so nearly that no solver sees the difference.
 bool is_null_vector(const op::LinearOperator& A, const VectorOps& ops, const Vector& v);
 
 /// Explains a residual b - A x of this norm that does not follow the residual which an iteration updates.

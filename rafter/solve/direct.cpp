@@ -124,8 +124,8 @@ private:
 
   Result refuse(const std::string& found) {
     return progress_.failed(Failure::stagnated,
-                            fmt::format("the matrix is so close to a singular one that double precision does not tell "
-                                        "them apart: {}{}",
+                            fmt::format("the matrix is so close to a singular one that double precision does not "
+                                        "distinguish them: {}{}",
                                         found, singular_advice));
   }
 

@@ -11,8 +11,8 @@ namespace rafter::solvers {
 class KeptPreconditioner {
 public:
   /// Returns the preconditioner for the values that A has now. A is the same operator at every call, and options are
-  /// equal until reset(). An indefinite operator is told to the user once. Throws the errors of make_preconditioner()
-  /// and Preconditioner::refresh().
+  /// equal until reset(). An indefinite operator is reported to the user once. Throws the errors of
+  /// make_preconditioner() and Preconditioner::refresh().
   const Preconditioner& update(const op::LinearOperator& A, const SolverOptions& options);
   /// Forgets the preconditioner, for other options.
   void reset() { preconditioner_.reset(); }
@@ -21,7 +21,7 @@ public:
 
 private:
   std::shared_ptr<const Preconditioner> preconditioner_;
-  bool has_warned_ = false; ///< warn_if_indefinite() has had something to tell
+  bool has_warned_ = false; ///< warn_if_indefinite() has had something to report
 };
 
 } // namespace rafter::solvers

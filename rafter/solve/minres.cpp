@@ -156,7 +156,7 @@ private:
     return square;
   }
 
-  /// Computes b - A x after the recursive residual has reached its threshold, which tells whether the solve is done.
+  /// Computes b - A x after the recursive residual has reached its threshold, which shows whether the solve is done.
   std::optional<Result> confirm() {
     double r_norm = 0;
     if (auto end = look_back(r_norm)) return end;

@@ -71,7 +71,7 @@ std::unique_ptr<const Preconditioner> make_polynomial(const MultigridLevel& leve
 }
 
 /// Takes factors where they are cheap, and where algebraic multigrid does not serve: it needs a positive definite
-/// matrix. The factors of the coarsest level of aggregates tell that this one is none, by Sylvester's law of inertia,
+/// matrix. The factors of the coarsest level of aggregates show that this one is none, by Sylvester's law of inertia,
 /// and estimates of eigenvalues do.
 std::unique_ptr<const Preconditioner> choose_coarse_solver(const MultigridLevel& level,
                                                            const MultigridParameters& parameters) {
@@ -154,7 +154,7 @@ Multigrid::~Multigrid() = default;
 
 bool Multigrid::refresh() const {
   const auto finest = levels_.size() - 1;
-  // The levels below tell whether the operator has changed if it is the finest level itself.
+  // The levels below show whether the operator has changed if it is the finest level itself.
   const bool is_operator = !levels_[finest].follow;
   bool has_changed = is_operator ? finest == 0 : levels_[finest].follow();
   for (auto l = finest; l-- > 0;)

@@ -122,7 +122,7 @@ class MultigridCycle;
 /// A, one cycle on two levels has the error operator S^k (I - P A_c^-1 P^T A) S^k: M is symmetric up to rounding. A
 /// V-cycle is positive definite where every level is; a W-cycle where, moreover, one cycle below converges by itself.
 /// Levels that are indefinite serve gmres and bicgstab as long as the coarsest level resolves what has negative
-/// eigenvalues, whose number its factors tell. For an operator that is not symmetric the levels are those of its
+/// eigenvalues, whose number its factors give. For an operator that is not symmetric the levels are those of its
 /// symmetric part.
 /// Where the operators of all levels but the coarsest are of single precision (LinearOperator::is_single), so are
 /// smoothers, transfers and vectors there; residuals are scaled by a power of two before they are rounded to floats.

@@ -14,7 +14,7 @@ namespace rafter::solvers {
 struct NearNullSpace {
   std::int32_t num_nodes = 0;
   std::vector<std::int32_t> node; ///< shape (unknown); -1: padding
-  /// Number of the component for which each unknown stands, shape (unknown); -1: unknowns whose entries do not tell how
+  /// Number of the component for which each unknown stands, shape (unknown); -1: unknowns whose entries do not show how
   /// strongly nodes are connected, such as rotations on coarser levels.
   std::vector<std::int32_t> component;
   std::vector<std::vector<double>> modes;   ///< shape (mode, unknown)

@@ -29,7 +29,7 @@ public:
   /// Computes an approximate solution z of A z = r for an iteration to start from, better than apply() does. False:
   /// there is no better one, and z stays as it is.
   virtual bool start(const Vector& /*r*/, Vector& /*z*/) const { return false; }
-  /// Number of negative eigenvalues of A that set-up has found, as coarse factors tell them; 0 says nothing.
+  /// Number of negative eigenvalues of A that set-up has found, as coarse factors give them; 0 says nothing.
   virtual std::int64_t num_negative_eigenvalues() const { return 0; }
   /// Describes the factors of the matrix, where M^-1 is A^-1 up to rounding; else null.
   virtual const FactorInfo* factors() const { return nullptr; }

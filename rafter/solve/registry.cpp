@@ -352,7 +352,7 @@ void judge(const LinearOperator& A, const Vector& b, const Vector& x, const Prec
   result.failure = Failure::singular_operator;
   result.warning.clear();
   result.message = fmt::format("{}: the residual is at the level of rounding errors, which change the solution as a "
-                               "whole: double precision does not tell the operator from a singular one{}",
+                               "whole: double precision does not distinguish the operator from a singular one{}",
                                name(result.failure), singular_advice);
 }
 

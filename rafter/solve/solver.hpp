@@ -89,7 +89,7 @@ std::shared_ptr<const Preconditioner> make_preconditioner(const op::LinearOperat
 void warn_if_indefinite(const Preconditioner& M, const SolverOptions& options);
 
 /// Runs the method of the options. If a Krylov method stands at the level of rounding errors, above its tolerance, an
-/// estimate of the error follows by two rough solves more: it is told, or says that the operator is singular.
+/// estimate of the error follows by two rough solves more: it is reported, or says that the operator is singular.
 Result run_method(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
                   const SolverOptions& options);
 

@@ -43,7 +43,7 @@ struct SolvedSystem {
 /// Infinite: one of the systems cannot be solved.
 double estimate_error(const SolvedSystem& system);
 
-/// Says whether A is singular as far as doubles tell, whatever b is: whether the solution for a random right-hand side,
+/// Says whether A is singular as far as doubles show, whatever b is: whether the solution for a random right-hand side,
 /// in which the smallest eigenvalues prevail, is not the same up to a half when it is corrected, or to a tenth when
 /// products round otherwise.
 bool is_singular_to_rounding(const SolvedSystem& system);

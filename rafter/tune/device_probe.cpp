@@ -185,7 +185,7 @@ private:
   }
 
   /// Registers, the memory, and between them the largest block that is read clearly faster than the memory: drivers do
-  /// not tell all of their caches.
+  /// not report all of their caches.
   std::vector<machine::Level> levels(double fma_flops) {
     constexpr double clearly = 1.3;
     constexpr std::int64_t step = 4;

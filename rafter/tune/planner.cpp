@@ -33,9 +33,9 @@ bool is_better(const Candidate& a, const Candidate& b) {
   return seconds(a) < seconds(b);
 }
 
-/// The `count` most promising plans by the rough estimate. Plans that it cannot tell apart queue: each of them counts a
-/// tenth slower than the one before, so that others have their turn. What executes and moves half as much again as the
-/// best is not weighed: the cost model, whose weights are fitted to plans near the best, may flatter it.
+/// The `count` most promising plans by the rough estimate. Plans that it does not distinguish queue: each of them
+/// counts a tenth slower than the one before, so that others have their turn. What executes and moves half as much
+/// again as the best is not weighed: the cost model, whose weights are fitted to plans near the best, may flatter it.
 std::vector<schedule::Plan> promising(const PlanningProblem& problem, PlanLowering& lowering,
                                       const std::vector<schedule::Plan>& plans, const PlannerOptions& options,
                                       std::size_t count) {

@@ -111,7 +111,7 @@ TEST_F(ResultErrors, DamagedFilesAreRefused) {
   EXPECT_EQ(reading({}), "accepted");
   EXPECT_TRUE(test::contains(reading({.type = "ImageData"}), "is no VTK-HDF file of an unstructured grid"));
   EXPECT_TRUE(test::contains(reading({.parts = {2, 2}}), "several parts"));
-  EXPECT_TRUE(test::contains(reading({.has_steps = true}), "VTKHDF/Steps does not tell"));
+  EXPECT_TRUE(test::contains(reading({.has_steps = true}), "VTKHDF/Steps does not say"));
   EXPECT_TRUE(test::contains(reading({.has_types = false}), "no dataset VTKHDF/Types"));
   EXPECT_TRUE(test::contains(reading({.columns = 2}), "three columns"));
   EXPECT_TRUE(test::contains(reading({.connectivity = {0, 1, 2, 4}}), "points that are not there"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// These tests tell which entities of identified meshes are one, on every shape, for one or more pairs of sides, on
+// These tests say which entities of identified meshes are one, on every shape, for one or more pairs of sides, on
 // refined and shuffled meshes.
 #include <gtest/gtest.h>
 

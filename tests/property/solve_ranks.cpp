@@ -19,7 +19,7 @@
 namespace rafter::test {
 namespace {
 
-/// The solution has values by cell of the whole mesh, and tells how the solve went.
+/// The solution has values by cell of the whole mesh, and says how the solve went.
 struct Solution {
   std::map<std::pair<std::size_t, std::int32_t>, std::vector<double>> cells;
   int iterations = 0;

@@ -65,7 +65,7 @@ TEST_P(PeriodicSpace, InterpolationTakesTheValueAtOneOfTheImages) {
 
 TEST_P(PeriodicSpace, RandomFieldsDependOnGlobalVerticesAlone) {
   const auto original = box(GetParam(), 3);
-  // The coordinates of its vertices tell which vertices of the original they are.
+  // The coordinates of its vertices show which vertices of the original they are.
   auto renumbered = scrambled(original, 11);
   std::map<Place, std::int64_t> vertex_at;
   const auto for_vertices = [&](const mesh::Mesh& mesh, const auto& visit) {

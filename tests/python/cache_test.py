@@ -40,7 +40,7 @@ class Cache(command_test.CommandTest):
         with open(self.path("report.json"), encoding="utf-8") as file:
             report = json.load(file)
         warnings = [line for line in result.stderr.splitlines() if "warning" in line and "damaged" in line]
-        self.assertEqual(len(set(warnings)), len(warnings), "each is told once")
+        self.assertEqual(len(set(warnings)), len(warnings), "each is given once")
         self.assertEqual(report["status"], "converged")
         return report["functionals"]["mean"], len(warnings)
 

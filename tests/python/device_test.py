@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Devices as users of the command see them: chosen by name, measured, tuned, and their copies told.
+"""Devices as users of the command see them: chosen by name, measured, tuned, and their copies reported.
 
 usage: device_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
 """
@@ -38,7 +38,7 @@ class Devices(command_test.CommandTest):
         report, result = self.solved(command_test.POISSON, "--device", device, "--verbose", *arguments)
         return result.stdout, report
 
-    def test_copies_are_told_per_phase_where_a_device_has_memory_of_its_own(self):
+    def test_copies_are_reported_per_phase_where_a_device_has_memory_of_its_own(self):
         text, report = self.solve("checked")
         self.assertEqual(list(report["copies"]), PHASES[:len(report["copies"])])
         self.assertEqual(report["copies"]["mesh"]["bytes_to_device"], 0)

@@ -198,7 +198,7 @@ class Facets(command_test.CommandTest):
             self.assertEqual(result.returncode, command_test.WRONG_INPUT)
             self.assertIn("merging at", result.stderr)
 
-    def test_parts_that_touch_with_other_facets_are_told_of(self):
+    def test_parts_that_touch_with_other_facets_are_reported(self):
         """The facets of one part are halves of those of the other."""
         self.write("""MFEM mesh v1.0
 

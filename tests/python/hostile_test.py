@@ -116,7 +116,7 @@ class Terminals(command_test.CommandTest):
         self.assertEqual(names, ["\x1b[31m\ufffd\x7f"])
 
     def test_a_terminal_gets_no_more_than_the_line_of_progress(self):
-        """A terminal is told to return to the begin of its line and to erase it, and nothing else."""
+        """A terminal is made to return to the begin of its line and to erase it, and nothing else."""
         problem = self.write(POISSON.replace('title = "Test"', r'title = "\u001B[31m"'))
         ours, theirs = os.openpty()
         process = subprocess.Popen([command_test.RAFTER, "solve", problem], cwd=self.directory.name, stdout=theirs, stderr=theirs)
@@ -125,7 +125,7 @@ class Terminals(command_test.CommandTest):
         while True:
             try:
                 piece = os.read(ours, 65536)
-            except OSError:  # Linux tells the end so
+            except OSError:  # Linux reports the end so
                 break
             if not piece:
                 break

@@ -139,7 +139,7 @@ class Multigrid(command_test.CommandTest):
                     report, _ = self.bench("convection.toml", "--set", f'solver.method="{method}"', "--set", f"mesh.box.cells=[{cells}, {cells}]")
                     self.assertLessEqual(report["iterations"], most)
 
-    def test_an_indefinite_form_is_told_and_solved(self):
+    def test_an_indefinite_form_is_reported_and_solved(self):
         for method in ("gmres", "bicgstab"):
             report, text = self.bench("helmholtz.toml", "--set", "coefficients.k=10.0", "--set", f'solver.method="{method}"')
             self.assertLessEqual(report["iterations"], 10)
@@ -156,7 +156,7 @@ class Multigrid(command_test.CommandTest):
             self.assertIn("not positive definite", report["reason"])
             self.assertGreater(report["factors"]["negative_pivots"], 0)
 
-    def test_keys_that_the_preconditioner_does_not_read_are_told(self):
+    def test_keys_that_the_preconditioner_does_not_read_are_reported(self):
         def warnings(text):
             stderr = self.run_rafter("solve", self.write(text)).stderr
             return {word.rstrip(",") for word in stderr.split() if word.startswith("solver.multigrid")}
@@ -253,10 +253,10 @@ class Multigrid(command_test.CommandTest):
         self.assertIn("forms.preconditioner is not used",
                       self.run_rafter("solve", self.write(BOX), "--set", "forms.preconditioner='u*v*dx'").stderr)
 
-    def test_what_is_not_used_is_told(self):
+    def test_what_is_not_used_is_reported(self):
         skew = BOX.replace("inner(grad(u), grad(v))*dx", "(inner(grad(u), grad(v)) + u.dx(0)*v)*dx")
-        told = "key solver.preconditioner is not used: the method is \"direct\""
-        self.assertIn(told, self.run_rafter("solve", self.write(skew)).stderr)
+        warning = "key solver.preconditioner is not used: the method is \"direct\""
+        self.assertIn(warning, self.run_rafter("solve", self.write(skew)).stderr)
         self.assertNotIn("is not used", self.run_rafter("solve", self.write(skew), "--set", "solver.method=gmres").stderr)
         degrees = ("--set", "solver.multigrid.degrees=[4,2,1]")
         self.assertIn("solver.multigrid.degrees: levels have degrees below that of the fields, 3",

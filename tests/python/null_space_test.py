@@ -56,7 +56,7 @@ class NullSpace(command_test.CommandTest):
             text = text.replace(old, new)
         return text
 
-    def test_constant_source_without_a_solution_is_removed_and_told(self):
+    def test_constant_source_without_a_solution_is_removed_and_reported(self):
         functionals, said = self.functionals(NEUMANN)
         self.assertAlmostEqual(functionals["mean"], 1.5, 13)
         self.assertNotIn("warning", said)
@@ -105,7 +105,7 @@ class NullSpace(command_test.CommandTest):
         self.refused(self.replaced(ELASTIC, ("rigid_modes = true", "mean = [0.0, 0.0]")), "singular", "does not see rotations of u",
                      '[[constraint]] (field = "u", rigid_modes = true)')
 
-    def test_problems_without_the_section_are_told_of_it(self):
+    def test_problems_without_the_section_name_it(self):
         self.refused(NEUMANN.replace("[[constraint]]\nmean = 1.5\n", ""), "singular", '[[constraint]] (field = "u", mean = 0.0)')
 
     def test_sliding_support_leaves_a_translation(self):
@@ -122,7 +122,7 @@ class NullSpace(command_test.CommandTest):
         reports = []
         for load in ["", " + 1e3*v[1]"]:  # a weight along the support, which nothing balances
             reports.append(self.report(text.replace("*v[0])*dx", f"*v[0]{load})*dx")))
-        # The same first residual, relative to the same loads: numbers of iterations would tell rounding errors, too.
+        # The same first residual, relative to the same loads: numbers of iterations would show rounding errors, too.
         self.assertAlmostEqual(reports[0]["history"][0] / reports[1]["history"][0], 1, 8)
         for name, value in reports[0]["functionals"].items():
             self.assertAlmostEqual(value, reports[1]["functionals"][name], 7)

@@ -42,7 +42,7 @@ def check_solved(problem, report, left, wanted):
     exact = set(problem.get("check", {})) - {"max_l2_error", "max_h1_error"}
     require(set(report["errors"]) == exact, f"errors of {set(report['errors'])} instead of {exact}")
     require(set(report["functionals"]) == set(problem.get("functionals", {})), "functionals are missing")
-    require(exact or report["functionals"], "the file tells nothing of its solution: it needs [check] or [functionals]")
+    require(exact or report["functionals"], "the file says nothing of its solution: it needs [check] or [functionals]")
     for kind, text in wanted:
         name, value, bound = re.fullmatch(r"(\w+) = (\S+) within (\S+)", text).groups()
         found = report["functionals"][name]

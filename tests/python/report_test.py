@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What reports tell people: results first, details on request, plans by short names, warnings where they belong.
+"""What reports give people: results first, details on request, plans by short names, warnings where they belong.
 
 usage: report_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
 """
@@ -66,7 +66,7 @@ class Figures(command_test.CommandTest):
             again = self.details("--set", "mesh.box.cells=[6,6]", "--plan", given)
             self.assertEqual(self.plans_below(again)["A"], (name, plan), given)
 
-    def test_keys_of_plans_that_no_kernel_follows_or_that_change_none_are_told(self):
+    def test_keys_of_plans_that_no_kernel_follows_or_that_change_none_are_reported(self):
         assembled, triangles = "mapping=assembled factors=store", ("--set", "mesh.box.shape=triangle")
         for plan, arguments, expected in (
                 ("contraction=modal", (), ["contraction=modal is not used: the kernel of cell quadrilateral cartesian has contraction=collocated"]),
@@ -117,7 +117,7 @@ class Figures(command_test.CommandTest):
         # A plan that is given comes first.
         self.assertIn("flags=default", plan_of_apply("--set", "solver.max_iterations=60", "--plan", "even_odd=2"))
 
-    def test_a_busy_machine_is_told_once_and_only_beside_figures_that_rest_on_it(self):
+    def test_a_busy_machine_is_reported_once_and_only_beside_figures_that_rest_on_it(self):
         cache = self.path("cache")
         os.makedirs(os.path.join(cache, "rafter"), 0o700)
         environment = {"XDG_CACHE_HOME": cache}

@@ -142,7 +142,7 @@ normal = "inner(n, n)*ds"
         self.assertAlmostEqual(lengths[2], 2*math.pi, delta=5e-5) # that of the mesh, whose edges are parabolas
         self.assertGreater((lengths[0] - lengths[1])/(lengths[1] - lengths[2]), 12) # order 4
 
-    def test_a_point_beside_the_mesh_is_told_with_the_nearest_node(self):
+    def test_a_point_beside_the_mesh_is_reported_with_the_nearest_node(self):
         self.sample("disc-quad-order2.msh")
         text = self.DISC.replace("u*v*dx", "inner(grad(u), grad(v))*dx").replace("7*v*dx", "0*v*dx")
         text += "[[constraint]]\npoint = [0.99955003, 0.02999550]\nvalue = 1.0\n"

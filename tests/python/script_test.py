@@ -186,7 +186,7 @@ class ScriptTest(unittest.TestCase):
             lines, errors = self.run_script(command, code=code)
             self.assertIn(text, "\n".join(lines) + errors)
 
-    def test_tests_are_told_by_their_number(self):
+    def test_tests_are_known_by_their_number(self):
         lines, _ = self.run_script("test", "-R", "unit")
         self.assertIn("compiles 4 files on 2 processors, runs the tests that '-R unit' selects; about ", lines[0])
         self.assertTrue(lines[0].endswith(" before that"), lines[0])

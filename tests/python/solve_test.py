@@ -105,11 +105,11 @@ class Solving(command_test.CommandTest):
         for result in (first, second):
             self.assertEqual(result.returncode, DONE, result.stderr)
             self.assertNotIn("compiling", result.stdout)
-        told = [tuple(map(int, numbers)) for numbers in re.findall(r"^compiling (\d+) of (\d+) kernels$", first.stderr, re.M)]
-        count = told[0][1]
-        self.assertEqual(told[0], (1, count))
-        self.assertEqual(told[-1], (count, count))
-        self.assertEqual(told, sorted(told))
+        progress = [tuple(map(int, numbers)) for numbers in re.findall(r"^compiling (\d+) of (\d+) kernels$", first.stderr, re.M)]
+        count = progress[0][1]
+        self.assertEqual(progress[0], (1, count))
+        self.assertEqual(progress[-1], (count, count))
+        self.assertEqual(progress, sorted(progress))
         self.assertNotIn("compiling", second.stderr)
 
     def test_interrupt_stops_cleanly(self):
@@ -150,7 +150,7 @@ class FailedSolves(command_test.CommandTest):
         self.assertEqual(report["residual"], report["residuals"]["residual"])
         self.assertGreater(report["residual"], 1.1*report["residuals"]["of_first_residual"])
 
-    def test_both_norms_of_the_residual_are_told_in_detail(self):
+    def test_both_norms_of_the_residual_are_reported_in_detail(self):
         report, result = self.few_iterations("solver.max_iterations=100", code=DONE, arguments=["--verbose"])
         self.assertRegex(result.stdout, r"relative residual \S+ in the 2-norm \(\S+ in the preconditioned norm\)")
         self.assertEqual(report["residuals"]["norm"], "residual")
@@ -176,9 +176,9 @@ class NonlinearSolves(command_test.CommandTest):
 
     def test_residuals_of_the_last_load_step_are_in_the_short_report(self):
         report, result = self.hyperelastic(sets=["newton.load_steps=2"])
-        told = re.search(r"^newton: 2 load steps of .* at load factor 1: (.*)$", " ".join(result.stdout.split("\n        ")), re.M).group(1)
+        reported = re.search(r"^newton: 2 load steps of .* at load factor 1: (.*)$", " ".join(result.stdout.split("\n        ")), re.M).group(1)
         last = [step["residual"] for step in report["newton"]["steps"] if step["load_factor"] == 1]
-        self.assertEqual(told.split(), [f"{residual:.1e}" for residual in last])
+        self.assertEqual(reported.split(), [f"{residual:.1e}" for residual in last])
 
     def test_a_body_that_nothing_holds_is_refused(self):
         path = os.path.join(command_test.SOURCE, "examples", "neo-hookean.toml")

@@ -451,7 +451,7 @@ theta = 0.5
         stationary = command_test.POISSON.replace("k*inner", "dt(u)*v*dx + k*inner")
         self.refused(stationary, "dt(u)", "[time]")
 
-    def test_newton_beside_a_linear_residual_form_is_told(self):
+    def test_newton_beside_a_linear_residual_form_is_reported(self):
         linear = REACTION.replace("u*(1 - u)*v", "u*v") + "[newton]\nrtol = 1.0e-9\n"
         _, result = self.solved(linear)
         self.assertIn("key newton is not used: forms.F is linear", result.stderr)

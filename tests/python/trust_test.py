@@ -146,7 +146,7 @@ class Trust(command_test.CommandTest):
         self.assertAlmostEqual(report["functionals"]["tip"], -0.0190476305, delta=1e-10)
 
     def assert_trusted(self, text, *arguments, most=1.0):
-        """The error against the exact solution is at most the one that is told, and that at most `most`."""
+        """The error against the exact solution is at most the one that is reported, and that at most `most`."""
         report = self.report(text, *arguments)
         error = report["errors"]["u"]["l2"]
         self.assertLessEqual(error, report["relative_error"])
@@ -154,7 +154,7 @@ class Trust(command_test.CommandTest):
         self.assertIn("to be trusted", report["warning"])
         return report
 
-    def test_the_tip_of_a_strip_is_right_to_the_digits_told(self):
+    def test_the_tip_of_a_strip_is_right_to_the_digits_reported(self):
         methods = ["", 'method = "direct"\n'] + [f'method = "{m}"\npreconditioner = "{p}"\n' for m, p in ITERATIONS]
         for keys in methods:
             with self.subTest(keys):
@@ -165,7 +165,7 @@ class Trust(command_test.CommandTest):
                 self.assertIn("the body is slender: it is 1 long and 0.001 thick", report["warning"])
                 self.assertNotIn("Neumann", report["warning"])
 
-    def test_bending_of_slender_bodies_is_within_the_digits_told(self):
+    def test_bending_of_slender_bodies_is_within_the_digits_reported(self):
         for changes in ["fields.u.degree=2", "fields.u.degree=5", "mesh.box.cells=[7, 2]", "mesh.box.size=[1.0, 0.0003]", "mesh.box.shape='triangle'"]:
             with self.subTest(changes):
                 self.assert_trusted(BENDING, "--set", changes, most=1e-8)
@@ -173,7 +173,7 @@ class Trust(command_test.CommandTest):
             with self.subTest(shape):
                 self.assert_trusted(PLATE.replace("hexahedron", shape), most=1e-8)
 
-    def test_plans_that_round_the_entries_of_matrices_are_told(self):
+    def test_plans_that_round_the_entries_of_matrices_are_reported(self):
         for plan in ["mapping=assembled", "contraction=separable"]:
             report = self.assert_trusted(BENDING, "--plan", plan)
             self.assertGreater(report["errors"]["u"]["l2"], 1e-5)  # a direct solve of the same equations loses so much
@@ -188,7 +188,7 @@ class Trust(command_test.CommandTest):
         report = self.report(CHAIN)
         self.assertAlmostEqual(report["functionals"]["end"], 8 + 8e-12, delta=8 * max(report.get("relative_error", 0), 1e-12))
 
-    def test_ordinary_problems_are_told_nothing(self):
+    def test_ordinary_problems_have_no_warning(self):
         report = self.report(SMALL)
         self.assertNotIn("warning", report)
         self.assertNotIn("relative_error", report)

@@ -100,11 +100,11 @@ end = 20
         first = self.run_rafter("tune", *arguments, environment=environment)
         self.assertEqual(first.returncode, command_test.DONE, first.stderr)
         self.assertIn("assembled matrix: timing", first.stderr)
-        told = re.search(r"assembled matrix: (taken|not taken): .*, measured", first.stdout).group(0)
+        reported = re.search(r"assembled matrix: (taken|not taken): .*, measured", first.stdout).group(0)
         second = self.run_rafter("tune", *arguments, environment=environment)
-        self.assertIn(told, second.stdout)
+        self.assertIn(reported, second.stdout)
         self.assertNotIn("timing", second.stderr)
-        self.assertIn(told, self.run_rafter("kernel", *arguments, environment=environment).stdout)
+        self.assertIn(reported, self.run_rafter("kernel", *arguments, environment=environment).stdout)
 
     def test_operators_of_time_steps_are_timed_and_remembered(self):
         environment = {"XDG_CACHE_HOME": self.cache.name}

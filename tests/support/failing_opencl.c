@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A layer of the OpenCL loader (OPENCL_LAYERS) whose functions fail when they are told to, as a driver would whose
+// A layer of the OpenCL loader (OPENCL_LAYERS) whose functions fail on request, as a driver would whose
 // memory is exhausted or whose device is lost. FAILING_OPENCL=NAME:N lets calls of NAME fail from the N-th on, and
 // FAILING_OPENCL_CALLS=FILE writes the number of calls of each at the end, as lines "NAME N".
 #define CL_TARGET_OPENCL_VERSION 120

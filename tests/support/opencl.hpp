@@ -30,7 +30,7 @@ inline bool has_opencl() {
   }
 }
 
-/// The functions of the machine's driver, whose version does not tell that it is PoCL, so that it is asked for the code
+/// The functions of the machine's driver, whose version does not say that it is PoCL, so that it is asked for the code
 /// of programs as other drivers are.
 inline device::OpenClLibrary driver_without_a_name() {
   auto result = *device::OpenClLibrary::instance();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contents of values tell different values apart, and name what pointers point to and not where that is.
+// Contents of values distinguish different values, and name what pointers point to and not where that is.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -32,7 +32,7 @@ TEST(TerminalTexts, ShowControlCharactersAsEscapes) {
     EXPECT_EQ(terminal_text("a" + text + "b"), "a" + shown + "b");
 }
 
-/// Unicode 15, table 3-7, tells what is well formed.
+/// Unicode 15, table 3-7, says what is well formed.
 TEST(TerminalTexts, ShowBytesThatAreNoUtf8AsEscapes) {
   EXPECT_EQ(terminal_text("\xff\xfe"), "\\xff\\xfe");
   EXPECT_EQ(terminal_text("\x9b"

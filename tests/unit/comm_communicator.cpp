@@ -163,19 +163,19 @@ TEST(Communicator, AProcessThatLeavesWhatAllDoIsNamedAndNobodyWaitsForEver) {
                        }),
             "processes do not call the same: process 0 waits for a message of process 1, process 1 waits for all, "
             "process 2 has ended");
-  std::atomic<int> num_told = 0; // those who wait are told in their own calls
+  std::atomic<int> num_notified = 0; // those who wait are notified in their own calls
   EXPECT_NE(failure_of(4,
                        [&](const Process& process) {
                          if (process->rank() == 3) return;
                          try {
                            (void)process->gather(1);
                          } catch (const base::InternalError&) {
-                           ++num_told;
+                           ++num_notified;
                          }
                        })
                 .find("process 3 has ended"),
             std::string::npos);
-  EXPECT_EQ(num_told, 3);
+  EXPECT_EQ(num_notified, 3);
 }
 
 TEST(Communicator, AFailureThatIsHandledStillEndsTheCallsOfTheOthers) {
@@ -208,7 +208,7 @@ TEST(Communicator, WhoHandlesExceptionsDoesNotSeeThatAnotherProcessHasFailed) {
 
 TEST(Communicator, WhatFailsOnOneProcessFailsOnAllOfThemAlike) {
   for (const int size : {1, 4}) {
-    std::atomic<int> num_told = 0;
+    std::atomic<int> num_notified = 0;
     run_in_process(size, [&](const Process& process) {
       const auto attempt = [&](int rank, const auto& error) {
         agree(*process, [&] {
@@ -219,14 +219,14 @@ TEST(Communicator, WhatFailsOnOneProcessFailsOnAllOfThemAlike) {
         attempt(std::min(1, size - 1), base::SolverError("process " + std::to_string(process->rank())));
       } catch (const base::SolverError& error) {
         EXPECT_EQ(error.what(), size == 1 ? std::string("process 0") : std::string("process 1"));
-        ++num_told;
+        ++num_notified;
       }
       EXPECT_THROW(attempt(0, base::InputError("input")), base::InputError);
       EXPECT_THROW(attempt(0, base::EnvironmentError("environment")), base::EnvironmentError);
       attempt(size, base::InputError("nobody"));
       EXPECT_EQ(process->gather(1).size(), static_cast<std::size_t>(size)) << "they go on together";
     });
-    EXPECT_EQ(num_told, size);
+    EXPECT_EQ(num_notified, size);
   }
 }
 

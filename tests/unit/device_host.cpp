@@ -152,9 +152,9 @@ TEST(DeviceHost, CompileAllKeepsTheOrderAndSharesEqualSources) {
 
 std::string empty_kernel(int number) { return "void kernel_" + std::to_string(number) + "(void) {}\n"; }
 
-TEST(DeviceHost, ProgressTellsEveryDistinctSourceThatIsNotInTheCache) {
+TEST(DeviceHost, ProgressReportsEveryDistinctSourceThatIsNotInTheCache) {
   const Folder folder;
-  const auto told = [&folder](const std::vector<int>& kernels) {
+  const auto reported = [&folder](const std::vector<int>& kernels) {
     device::HostDevice device(1, device::CacheDirectory(folder.path())); // another one remembers nothing itself
     std::vector<device::CompileJob> jobs;
     for (const int number : kernels) jobs.push_back({empty_kernel(number), {}});
@@ -164,9 +164,9 @@ TEST(DeviceHost, ProgressTellsEveryDistinctSourceThatIsNotInTheCache) {
     return result;
   };
   using Calls = std::vector<std::pair<std::size_t, std::size_t>>;
-  EXPECT_EQ(told({1, 2, 1}), (Calls{{1, 2}, {2, 2}}));
-  EXPECT_EQ(told({1, 3, 2}), (Calls{{1, 1}}));
-  EXPECT_EQ(told({1, 2, 3}), Calls{});
+  EXPECT_EQ(reported({1, 2, 1}), (Calls{{1, 2}, {2, 2}}));
+  EXPECT_EQ(reported({1, 3, 2}), (Calls{{1, 1}}));
+  EXPECT_EQ(reported({1, 2, 3}), Calls{});
 }
 
 TEST(DeviceHost, ProgressThatThrowsEndsTheCompilation) {

@@ -67,25 +67,25 @@ TEST(Problem, ConstraintsAreRead) {
   EXPECT_TRUE(rigid.values.empty());
 }
 
-TEST(Problem, SolverKeysThatNothingReadsAreTold) {
-  const auto told = [](const std::string& solver) {
+TEST(Problem, SolverKeysThatNothingReadsAreReported) {
+  const auto reported = [](const std::string& solver) {
     const Warnings warnings;
     parse(std::string(small_problem) + "[solver]\n" + solver);
     return base::join(warnings.texts, "\n");
   };
-  EXPECT_EQ(told("method = \"gmres\"\nrestart = 10\nside = \"left\"\n"), "");
-  EXPECT_EQ(told("method = \"cg\"\nfused = false\n"), "");
-  EXPECT_EQ(told("method = \"gmres\"\npreconditioner = \"chebyshev\"\nfused = false\nchebyshev = { degree = 2 }\n"),
+  EXPECT_EQ(reported("method = \"gmres\"\nrestart = 10\nside = \"left\"\n"), "");
+  EXPECT_EQ(reported("method = \"cg\"\nfused = false\n"), "");
+  EXPECT_EQ(reported("method = \"gmres\"\npreconditioner = \"chebyshev\"\nfused = false\nchebyshev = { degree = 2 }\n"),
             "");
-  const auto restart = told("method = \"cg\"\nrestart = 10\n");
+  const auto restart = reported("method = \"cg\"\nrestart = 10\n");
   EXPECT_NE(restart.find("p.toml:"), std::string::npos) << restart;
   EXPECT_NE(restart.find("key solver.restart is not used: it is for method = \"gmres\"; the method is \"cg\""),
             std::string::npos)
       << restart;
-  EXPECT_NE(told("chebyshev = { degree = 2 }\n").find("preconditioner = \"chebyshev\""), std::string::npos);
-  EXPECT_NE(told("method = \"direct\"\npreconditioner = \"jacobi\"\n").find("solver.preconditioner is not used"),
+  EXPECT_NE(reported("chebyshev = { degree = 2 }\n").find("preconditioner = \"chebyshev\""), std::string::npos);
+  EXPECT_NE(reported("method = \"direct\"\npreconditioner = \"jacobi\"\n").find("solver.preconditioner is not used"),
             std::string::npos);
-  EXPECT_NE(told("method = \"minres\"\nfused = true\n").find("solver.fused is not used"), std::string::npos);
+  EXPECT_NE(reported("method = \"minres\"\nfused = true\n").find("solver.fused is not used"), std::string::npos);
 }
 
 TEST(Problem, PreconditionersOfFieldsAreRead) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keys that are accepted and have no effect are told in one warning each, with their place and the reason.
+// Keys that are accepted and have no effect are reported in one warning each, with their place and the reason.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -14,61 +14,62 @@
 namespace rafter::test {
 namespace {
 
-struct Told {
+struct Reading {
   io::Problem problem;
   std::vector<std::string> texts;
 };
 
-Told read(const std::string& text, const std::vector<std::string>& overrides = {}) {
+Reading read(const std::string& text, const std::vector<std::string>& overrides = {}) {
   const Warnings warnings;
   auto problem = io::parse_problem(text, "p.toml", "", overrides);
   return {std::move(problem), warnings.texts};
 }
 
-/// Returns what is told of the smallest problem with more keys.
-std::string told(const std::vector<std::string>& overrides) {
+/// Returns what is reported of the smallest problem with more keys.
+std::string reported(const std::vector<std::string>& overrides) {
   return base::join(read(small_problem, overrides).texts, "\n");
 }
 
 TEST(UnusedKeys, AreNoneInProblemsThatReadAllOfTheirs) {
-  EXPECT_EQ(told({}), "");
-  EXPECT_EQ(told({"coefficients.k=2", "definitions.m='k*u*v'", "forms.a='inner(grad(u), grad(v))*dx + m*dx'"}), "");
+  EXPECT_EQ(reported({}), "");
+  EXPECT_EQ(reported({"coefficients.k=2", "definitions.m='k*u*v'", "forms.a='inner(grad(u), grad(v))*dx + m*dx'"}), "");
 }
 
-TEST(UnusedKeys, OfPreconditionersAreToldWithoutASectionOfTheSolver) {
+TEST(UnusedKeys, OfPreconditionersAreReportedWithoutASectionOfTheSolver) {
   const std::string key = "forms.preconditioner='inner(grad(u), grad(v))*dx'";
-  EXPECT_EQ(told({key}), "--set " + key +
-                             ": key forms.preconditioner is not used: it is for solver.preconditioner = \"block\"; the "
-                             "preconditioner is \"jacobi\"");
-  EXPECT_NE(told({key, "solver.method='direct'"}).find("key forms.preconditioner is not used"), std::string::npos);
-  EXPECT_EQ(told({key, "solver.preconditioner='block'", "solver.blocks.u='jacobi'"}), "");
-  EXPECT_NE(told({key, "solver.method='direct'", "solver.preconditioner='block'", "solver.blocks.u='jacobi'"})
+  EXPECT_EQ(reported({key}),
+            "--set " + key +
+                ": key forms.preconditioner is not used: it is for solver.preconditioner = \"block\"; the "
+                "preconditioner is \"jacobi\"");
+  EXPECT_NE(reported({key, "solver.method='direct'"}).find("key forms.preconditioner is not used"), std::string::npos);
+  EXPECT_EQ(reported({key, "solver.preconditioner='block'", "solver.blocks.u='jacobi'"}), "");
+  EXPECT_NE(reported({key, "solver.method='direct'", "solver.preconditioner='block'", "solver.blocks.u='jacobi'"})
                 .find("key forms.preconditioner is not used"),
             std::string::npos);
 }
 
-TEST(UnusedKeys, OfRulesAreToldWhereAnotherKeyGivesTheRule) {
-  EXPECT_EQ(told({"numerics.max_degree=5"}), "");
+TEST(UnusedKeys, OfRulesAreReportedWhereAnotherKeyGivesTheRule) {
+  EXPECT_EQ(reported({"numerics.max_degree=5"}), "");
   for (const std::string rule : {"points", "degree"})
-    EXPECT_NE(told({"numerics.max_degree=5", "numerics." + rule + "=4"})
+    EXPECT_NE(reported({"numerics.max_degree=5", "numerics." + rule + "=4"})
                   .find("key numerics.max_degree is not used: it is for degrees that the form decides; numerics." +
                         rule + " gives the rule"),
               std::string::npos);
 }
 
-TEST(UnusedKeys, OfFirstStatesAreToldBesideARestart) {
+TEST(UnusedKeys, OfFirstStatesAreReportedBesideARestart) {
   const std::vector<std::string> keys{"time={step=1,end=2}", "fields.u.initial='x[0]'"};
-  EXPECT_EQ(told(keys), "");
-  EXPECT_NE(told({"time={step=1,end=2,restart='old.vtkhdf'}", "fields.u.initial='x[0]'"})
+  EXPECT_EQ(reported(keys), "");
+  EXPECT_NE(reported({"time={step=1,end=2,restart='old.vtkhdf'}", "fields.u.initial='x[0]'"})
                 .find("key fields.u.initial is not used: time.restart gives the first state"),
             std::string::npos);
 }
 
-TEST(UnusedKeys, OfLoadStepsAreToldWhereNothingIsScaled) {
+TEST(UnusedKeys, OfLoadStepsAreReportedWhereNothingIsScaled) {
   const std::vector<std::string> F{"forms={F='inner(grad(u), grad(v))*dx - v*dx'}", "newton.load_steps=4"};
   const auto with = [&F](std::vector<std::string> more) {
     more.insert(more.begin(), F.begin(), F.end());
-    return told(more);
+    return reported(more);
   };
   EXPECT_NE(with({}).find("key newton.load_steps is not used: nothing grows"), std::string::npos) << with({});
   EXPECT_NE(with({"dirichlet=[{tags='all',value=0.0}]"}).find("key newton.load_steps is not used"), std::string::npos);
@@ -79,9 +80,9 @@ TEST(UnusedKeys, OfLoadStepsAreToldWhereNothingIsScaled) {
   EXPECT_EQ(with({"newton.load_steps=1"}), "");
 }
 
-TEST(UnusedKeys, OfConditionsAreToldWhereLaterOnesHoldEverywhere) {
+TEST(UnusedKeys, OfConditionsAreReportedWhereLaterOnesHoldEverywhere) {
   const auto conditions = [](const std::string& list) {
-    return told({"fields.u.components=2", "dirichlet=[" + list + "]"});
+    return reported({"fields.u.components=2", "dirichlet=[" + list + "]"});
   };
   const std::string first = R"({tags=["xmin","xmax"],value=[0,1]})";
   const std::string expected = "key dirichlet[0].value is not used: later conditions hold wherever this one does";
@@ -99,16 +100,17 @@ TEST(UnusedKeys, OfConditionsAreToldWhereLaterOnesHoldEverywhere) {
   EXPECT_EQ(conditions(R"({tags="all",value=[0,1]},{tags=["xmin","xmax","ymin","ymax"],value=[2,3]})"), "");
 }
 
-TEST(UnusedKeys, OfSemicoarseningAreToldForMeshesFromFiles) {
+TEST(UnusedKeys, OfSemicoarseningAreReportedForMeshesFromFiles) {
   const std::vector<std::string> keys{"solver.preconditioner='multigrid'", "solver.multigrid.semicoarsening=false"};
-  EXPECT_EQ(told(keys), "");
+  EXPECT_EQ(reported(keys), "");
   auto file = keys;
   file.emplace_back("mesh={file='" + std::string(__FILE__) + "'}"); // any file, since it is not read here
-  EXPECT_NE(told(file).find("key solver.multigrid.semicoarsening is not used: it is for mesh.box"), std::string::npos)
-      << told(file);
+  EXPECT_NE(reported(file).find("key solver.multigrid.semicoarsening is not used: it is for mesh.box"),
+            std::string::npos)
+      << reported(file);
 }
 
-TEST(UnusedKeys, OfNamesAreToldUnlessATextHasThemOrATextThatIsUsedDoes) {
+TEST(UnusedKeys, OfNamesAreReportedUnlessATextHasThemOrATextThatIsUsedDoes) {
   const auto text = [](const std::string& more) {
     return std::string(R"TOML(title = "k and m"
 [mesh]
@@ -167,7 +169,7 @@ TEST(UnusedKeys, HaveTheirPlaceInTheFile) {
   EXPECT_EQ(warnings[0].substr(0, warnings[0].find(": key")), "p.toml:7:3");
 }
 
-TEST(UnusedKeys, OfMethodsAreToldWhereDirectSolvesTakeTheirPlace) {
+TEST(UnusedKeys, OfMethodsAreReportedWhereDirectSolvesTakeTheirPlace) {
   const auto [problem, before] =
       read(small_problem, {"solver.preconditioner='chebyshev'", "solver.fused=false", "solver.chebyshev.degree=3",
                            "solver.rtol=1e-9", "solver.norm='preconditioned'"});

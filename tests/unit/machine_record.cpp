@@ -229,7 +229,7 @@ TEST(MachineProbe, ARecordOfAnotherMachineIsMeasuredAgain) {
   const Machine own = machine::load_or_probe(quick);
   const auto record = test::Folder::files_in(folder.path() / "rafter", ".json").at(0);
   Machine foreign = own;
-  foreign.steadiness = 0.97; // all else is the same, so that nothing but the check tells the two apart
+  foreign.steadiness = 0.97; // all else is the same, so that nothing but the check distinguishes the two
   const auto other = record.parent_path() / "machine-00000000000000000000000000000000.json";
   keep(foreign, other);
   std::filesystem::rename(other, record);

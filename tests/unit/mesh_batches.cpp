@@ -163,7 +163,7 @@ TEST(cell_batches, of_simplices_stay_where_their_cells_are) {
   }
 }
 
-TEST(cell_batches, last_lanes_repeat_the_last_cell) {
+TEST(cell_batches, padding_repeats_the_last_cell) {
   const auto line = mesh::make_box({.cells = {11}, .shape = "interval"});
   const auto batches = mesh::make_cell_batches(line);
   const auto& block = batches.blocks[0];
@@ -209,7 +209,7 @@ TEST(map_kind, of_bent_meshes_follows_the_shape) {
     }
 }
 
-TEST(map_kind, is_told_cell_by_cell_and_by_the_tolerance) {
+TEST(map_kind, is_found_cell_by_cell_and_by_the_tolerance) {
   auto box = mesh::make_box({.cells = {3, 1}, .shape = "quadrilateral"});
   box.points[0] -= 1e-6; // moves a corner of cell 0
   EXPECT_EQ(kinds(box), (Kinds{2, 0, 1, 0}));
@@ -247,7 +247,7 @@ TEST(map_kind, of_boxes_off_their_axes_is_affine) {
   EXPECT_EQ(kinds(reversed), (Kinds{6, 0, 0, 0}));
 }
 
-TEST(map_kind, of_a_flat_cell_is_told_by_its_height) {
+TEST(map_kind, of_a_flat_cell_is_found_by_its_height) {
   auto flat = mesh::make_box({.cells = {1, 1}, .size = {1, 1e-8}, .shape = "quadrilateral"});
   flat.points[3] += 1e-13, flat.points[7] += 1e-13; // moves the right edge by 1e-5 of the height
   EXPECT_EQ(kinds(flat), (Kinds{0, 1, 0, 0}));

@@ -143,7 +143,7 @@ TEST(generations, of_a_stretched_box_lose_the_stretch_first) {
   EXPECT_EQ(mesh::box_generations(box({100, 1, 1}), 0, mesh::BoxCoarsening::all_axes).meshes[0]->num_cells(), 1);
 }
 
-TEST(generations, of_a_box_begin_with_the_axes_that_are_told) {
+TEST(generations, of_a_box_begin_with_the_axes_that_are_given) {
   const auto axes = [](std::vector<double> size, const char* shape, int cells = 4) {
     return mesh::num_halved_axes({.cells = {cells, cells, cells}, .size = std::move(size), .shape = shape});
   };

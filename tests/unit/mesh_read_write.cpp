@@ -121,7 +121,7 @@ TEST_F(WriteGmsh, CoordinatesOfVerticesAreKeptToTheLastBit) {
   }
 }
 
-TEST_F(WriteGmsh, HeaderTellsVersionAndEncoding) {
+TEST_F(WriteGmsh, HeaderStatesVersionAndEncoding) {
   const auto mesh = mesh::make_box({.cells = {1, 1}, .size = {1, 1}, .shape = "quadrilateral"});
   const std::pair<mesh::MeshFormat, std::string> expected[] = {{{}, "4.1 0 8"},
                                                                {{.name = "msh"}, "4.1 0 8"},

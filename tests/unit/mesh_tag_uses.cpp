@@ -65,7 +65,7 @@ TEST(TagUses, ConditionsTakeFacetsInsideAndIntegralsThoseOfTheBoundary) {
   EXPECT_EQ(mesh::tags_for(mixed, "1", TagUse::dx), std::vector<std::int32_t>{1});
 }
 
-TEST(TagUses, WhatAnIntegralLeavesOutIsToldWithBothNumbers) {
+TEST(TagUses, WhatAnIntegralLeavesOutIsReportedWithBothNumbers) {
   const auto mesh = row(true);
   const std::vector<std::int32_t> wall{7}, xmin{1};
   const auto text = mesh::left_out(mesh, wall, "'wall'", TagUse::ds);

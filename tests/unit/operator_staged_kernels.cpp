@@ -10,7 +10,7 @@ namespace {
 using op::StagedKernels;
 using Values = std::vector<double>;
 
-/// Computes y[batch] = x[batch], or adds that where it is told to.
+/// Computes y[batch] = x[batch], or adds that on request.
 schedule::LoopProgram copying() {
   using namespace schedule;
   LoopProgram program;

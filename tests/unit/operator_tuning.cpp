@@ -138,14 +138,14 @@ TEST_F(Tuning, APlannerThatWeighsFewPlansOrNoneIsEnough) {
   const auto few = op::tune_kernels(form, problem.system(), options(false), tuning);
   EXPECT_EQ(few.front().num_timed, 2U);
   EXPECT_EQ(few.front().info.decision.candidates.size(), all.front().info.decision.candidates.size());
-  std::string told;
+  std::string event;
   auto stopped = tuning;
-  stopped.event = [&told](const std::string& text) {
-    told = text;
+  stopped.event = [&event](const std::string& text) {
+    event = text;
     throw base::SolverError("stopped");
   };
   EXPECT_THROW((void)op::tune_kernels(form, problem.system(), {.planner = planner()}, stopped), base::SolverError);
-  EXPECT_NE(told.find("timing"), std::string::npos) << told;
+  EXPECT_NE(event.find("timing"), std::string::npos) << event;
 }
 
 TEST_F(Tuning, OperatorsDecideForAMatrixByTheTimesOfItsProducts) {

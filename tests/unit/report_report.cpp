@@ -164,7 +164,7 @@ apply          1     4.00  1.00  1 ms       50.0 %  memory
   EXPECT_EQ(report::to_text(result), expected);
 }
 
-TEST(Report, TheNormOfAResidualIsToldWhereItIsNotThe2Norm) {
+TEST(Report, TheNormOfAResidualIsReportedWhereItIsNotThe2Norm) {
   auto result = example();
   result.residuals = {.norm = "preconditioned", .residual = 2e-5, .preconditioned = 3.5e-9};
   EXPECT_NE(report::to_text(result).find("relative residual 3.50e-09 in the preconditioned norm\n"), std::string::npos);

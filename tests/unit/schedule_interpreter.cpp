@@ -51,7 +51,7 @@ TEST(Meaning, FloatsAreRoundedAfterEveryOperation) {
   EXPECT_EQ(x, (Reals{tenth, tenth * three, 16777216, tenth, 1 / three, tenth}));
 }
 
-TEST(LoopCounts, OperationsOnFloatsAreTold) {
+TEST(LoopCounts, OperationsOnFloatsAreCountedApart) {
   const auto counts = count(read("(program k 4 (buffer x global real 0 written) (buffer h work real32 4 lane) (block"
                                  "(store h lane (add (load h lane) (mul (number32 2) (load h lane))))"
                                  "(add x lane (widen (load h lane)))))"));

@@ -83,7 +83,7 @@ TEST_F(BoomerAmg, IterationsDoNotGrowWithUnstructuredMeshes) {
     EXPECT_LE(Assembled(mesh.refined(refinements), laplacian()).iterations(boomeramg), 15);
 }
 
-TEST_F(BoomerAmg, ComponentsOfSystemsAreToldApart) {
+TEST_F(BoomerAmg, ComponentsOfSystemsAreDistinguished) {
   auto of = clamped_beam(2);
   const int with = of.iterations(boomeramg);
   EXPECT_LE(with, 45);

@@ -10,7 +10,7 @@
 #include <rafter/solve/kept_preconditioner.hpp>
 #include <tests/support/multigrid_problems.hpp>
 
-/// Coarsest levels: what solves them, what it tells of indefinite operators, and how its errors name the level.
+/// Coarsest levels: what solves them, what it reports of indefinite operators, and how its errors name the level.
 namespace rafter::test {
 namespace {
 
@@ -55,7 +55,7 @@ TEST(CoarseSolvers, OfLargeLevelsAreFactorsWhereTheFormIsIndefinite) {
   EXPECT_GT(of_negative.num_negative_eigenvalues(), 0);
 }
 
-TEST(CoarseSolvers, TellOfAnIndefiniteFormOnceUnderTheNameOfThePreconditioner) {
+TEST(CoarseSolvers, ReportAnIndefiniteFormOnceUnderTheNameOfThePreconditioner) {
   const Helmholtz negative(48, indefinite);
   const solvers::SolverOptions options{.method = "gmres", .preconditioner = "amg"};
   Warnings warnings;

@@ -34,7 +34,7 @@ TEST(Direct, OneStepSolvesMatricesOfEveryKind) {
   }
 }
 
-TEST(Direct, TellsWhatTheFactorsAre) {
+TEST(Direct, ReportsWhatTheFactorsAre) {
   const solvers::Factors symmetric(diagonal_matrix({1, -2, 3, -4, -5}).sparse_matrix());
   EXPECT_TRUE(symmetric.factors()->is_symmetric);
   EXPECT_EQ(symmetric.factors()->num_negative_pivots, 3);
@@ -74,7 +74,7 @@ std::vector<double> hilbert_row_sums(std::size_t n) {
   return result;
 }
 
-TEST(Direct, ErrorsOfIllConditionedMatricesAreWithinWhatIsTold) {
+TEST(Direct, ErrorsOfIllConditionedMatricesAreWithinWhatIsReported) {
   for (const std::size_t n : {6, 8, 10}) { // condition numbers 1.5e7, 1.5e10, 1.6e13
     const auto A = hilbert(n);
     auto x = A.vector();
@@ -157,20 +157,20 @@ DenseMatrix saddle_point() {
           }};
 }
 
-/// Computes z_i = r_i / d_i; `is_told` tells whether it is known to be diagonal.
+/// Computes z_i = r_i / d_i; `is_known` says whether it is known to be diagonal.
 class Scaling final : public solvers::Preconditioner {
 public:
-  Scaling(const DenseMatrix& A, std::vector<double> inverse, bool is_told)
-      : ops_(A.device()), inverse_(A.vector(inverse)), is_told_(is_told) {}
+  Scaling(const DenseMatrix& A, std::vector<double> inverse, bool is_known)
+      : ops_(A.device()), inverse_(A.vector(inverse)), is_known_(is_known) {}
   void apply(const op::Vector& r, op::Vector& z) const override { ops_.multiply(inverse_, r, z); }
   std::optional<const op::Vector*> diagonal() const override {
-    return is_told_ ? std::optional<const op::Vector*>(&inverse_) : std::nullopt;
+    return is_known_ ? std::optional<const op::Vector*>(&inverse_) : std::nullopt;
   }
 
 private:
   solvers::VectorOps ops_;
   op::Vector inverse_;
-  bool is_told_;
+  bool is_known_;
 };
 
 TEST(Minres, TakesPreconditionersAndJudgesEitherNorm) {
@@ -179,10 +179,10 @@ TEST(Minres, TakesPreconditionersAndJudgesEitherNorm) {
   const auto exact = direct_solution(A, b);
   std::vector<double> inverse(30, 0.4);
   for (std::size_t i = 20; i < 30; ++i) inverse[i] = 1.7;
-  for (const bool is_told : {true, false})
+  for (const bool is_known : {true, false})
     for (const auto norm : {solvers::Norm::residual, solvers::Norm::preconditioned}) {
       auto x = A.vector();
-      const auto result = solvers::minres(A, A.vector(b), x, Scaling(A, inverse, is_told),
+      const auto result = solvers::minres(A, A.vector(b), x, Scaling(A, inverse, is_known),
                                           {.rtol = 1e-11, .max_iterations = 100, .norm = norm});
       EXPECT_EQ(result.status, Status::converged) << result.message;
       EXPECT_LE(distance(values(x), exact), 1e-9);

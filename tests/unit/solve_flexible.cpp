@@ -26,7 +26,7 @@ private:
 /// next.
 class Varying final : public Preconditioner {
 public:
-  explicit Varying(bool is_told, double change = 0.6) : is_told_(is_told), change_(change) {}
+  explicit Varying(bool is_known, double change = 0.6) : is_known_(is_known), change_(change) {}
   void apply(const op::Vector& r, op::Vector& z) const override {
     ++num_applications_;
     const auto factors = random_values(r.size(), num_applications_);
@@ -34,10 +34,10 @@ public:
     const auto out = z.host_overwrite();
     for (std::size_t i = 0; i < in.size(); ++i) out[i] = (1 + change_ * factors[i]) * in[i];
   }
-  bool is_variable() const override { return is_told_; }
+  bool is_variable() const override { return is_known_; }
 
 private:
-  bool is_told_;
+  bool is_known_;
   double change_;
   mutable unsigned num_applications_ = 0;
 };

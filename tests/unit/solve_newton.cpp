@@ -231,7 +231,7 @@ TEST(Newton, TakesNoStepForRoundingOfBoundaryValues) {
   EXPECT_EQ(u.host_read()[1], 4);
 }
 
-TEST(Newton, TellsRoundingOfBoundaryValuesFieldByField) {
+TEST(Newton, ReportsRoundingOfBoundaryValuesFieldByField) {
   // A pressure of 1e8 beside a displacement of 1e-7, whose increment is rounding of the pressure.
   PointwiseProblem problem([](double u) { return u; }, [](double) { return 1.0; }, {1e8, 0.0, 0.0}, 1e-7);
   device::Vector u(problem.device(), 3);
@@ -430,7 +430,7 @@ TEST(Newton, SaysThatNoStateWasFiniteOnlyWhereNoneWas) {
   EXPECT_NE(result.message.find("shortened"), std::string::npos) << result.message;
 }
 
-TEST(Newton, TellsTheResidualOfTheStateThatDivergedToo) {
+TEST(Newton, ReportsTheResidualOfTheStateThatDivergedToo) {
   PointwiseProblem problem([](double u) { return u < 1 ? u - 2 : 1e20; }, [](double) { return 1.0; }, {0.0, 0.0}, 0.0);
   device::Vector u(problem.device(), 2);
   std::ranges::fill(u.host_overwrite(), 0.0);
@@ -442,7 +442,7 @@ TEST(Newton, TellsTheResidualOfTheStateThatDivergedToo) {
   EXPECT_GT(result.relative_residual, 1e19);
 }
 
-TEST(Newton, TellsWhatTheFirstOfItsLoadStepsLeft) {
+TEST(Newton, ReportsWhatTheFirstOfItsLoadStepsLeft) {
   // No double has the square 2, which is half of the load.
   PointwiseProblem problem([](double u) { return u * u; }, [](double u) { return 2 * u; }, {4.0, 0.0}, 1.0);
   device::Vector u(problem.device(), 2);

@@ -14,7 +14,7 @@
 namespace rafter {
 namespace {
 
-TEST(FunctionSpace, TellsTheFormLanguageWhatItIs) {
+TEST(FunctionSpace, GivesTheFormLanguageItsProperties) {
   const auto space = test::make_space(test::box("prism"), 4, 3);
   EXPECT_EQ(space->family, element::name(element::Family::lagrange));
   EXPECT_EQ(space->degree, 4);

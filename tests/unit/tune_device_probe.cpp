@@ -126,7 +126,7 @@ TEST_F(DeviceRecords, UnderTheNameOfAnotherDeviceAreNone) {
   (void)tune::load_or_probe(device, {.seconds = 0.1, .memory_bytes = std::size_t{1} << 22});
   const auto file = test::Folder::files_in(folder().path() / "rafter", ".json").at(0);
   auto other = device->capabilities();
-  other.num_compute_units += 1; // which is told by the name of the file alone
+  other.num_compute_units += 1; // which is known by the name of the file alone
   auto record = *machine::load(device->capabilities());
   machine::keep(record, other);
   for (const auto& name : test::Folder::files_in(folder().path() / "rafter", ".json"))

@@ -243,7 +243,7 @@ TEST_F(StoreTest, ThreadsAndProcessesWriteAtTheSameTime) {
           << writer << " " << k;
 }
 
-TEST_F(StoreTest, KeysTellKernelsSizesThreadsAndCompilersApart) {
+TEST_F(StoreTest, KeysDistinguishKernelsSizesThreadsAndCompilers) {
   const Store store(file());
   const auto machine = typical_machine();
   PlanningProblem problem;

@@ -27,7 +27,7 @@ std::shared_ptr<GeneratedForm> build_form(const form::LoweredForm& form, const S
 std::shared_ptr<GeneratedForm> build_block(const form::LoweredForm& form, const Systems& systems, int block,
                                            const KernelOptions& options);
 
-/// Compiles what is not compiled yet, all kernels of all forms at the same time, and tells `progress`, which may be
+/// Compiles what is not compiled yet, all kernels of all forms at the same time, and notifies `progress`, which may be
 /// empty. Throws InternalError when the forms are not on one device, and the errors of device::compile_all.
 void compile(std::span<const std::shared_ptr<GeneratedForm>> forms, const device::CompileProgress& progress = {});
 /// Compiles a form that no other is compiled with, and returns it. On a part of a mesh the processes do so together.

@@ -18,7 +18,7 @@ namespace rafter::op {
 
 namespace {
 
-/// Returns a record without what tells of the measurement alone and decides nothing: records of a machine that is
+/// Returns a record without what describes the measurement alone and decides nothing: records of a machine that is
 /// measured again and again while it is busy differ in nothing else, once they are tune::steady.
 machine::Machine without_circumstances(machine::Machine record) {
   record.measured_at.clear();

@@ -19,7 +19,7 @@
 /// Makes the source text of one kernel from integrals.
 namespace rafter::op {
 
-/// The sizes tell the planner how much a kernel works.
+/// The sizes show the planner how much a kernel works.
 struct KernelSizes {
   std::int64_t num_batches = 0;
   std::int64_t num_data_rows = 0;           ///< number of rows of data per cell, which batches of equal cells share

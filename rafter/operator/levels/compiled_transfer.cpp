@@ -171,7 +171,7 @@ private:
     if (!adds) clear_uncovered(to, target(direction).padding(), !has_adding(direction));
     for (std::size_t field = 0; field < fields_.size(); ++field) run_field(direction, field, from, to, adds);
   }
-  /// Says whether kernels add to all entries of some field also where they are told to overwrite.
+  /// Says whether kernels add to all entries of some field also where they are to overwrite.
   bool has_adding(TransferDirection direction) const {
     return std::ranges::any_of(kernels_[number(direction)], [](const Kernels& of_field) {
       return std::ranges::any_of(of_field, [](const auto& kernel) { return kernel->adds(); });

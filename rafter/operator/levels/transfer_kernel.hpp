@@ -23,7 +23,7 @@ public:
 
   const std::string& source() const { return program_.source; }
   const schedule::Plan& plan() const { return program_.plan; }
-  /// Says whether the kernel adds to all entries also where it is told to overwrite: they are cleared before.
+  /// Says whether the kernel adds to all entries also where it is to overwrite: they are cleared before.
   bool adds() const { return cells_.has_lists() || !schedule::stores_first_touched(plan()); }
   bool may_run_in_any_order() const { return schedule::may_run_in_any_order(plan()); }
   /// Returns the kernel of a compiled program, which is that of source(), with the data that stay. They belong to this
