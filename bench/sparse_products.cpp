@@ -155,7 +155,7 @@ public:
       for (auto first = begin; first < end; first += window)
         add_window(first, std::min(first + window, end), begin, end);
       first_rows.push_back(static_cast<std::int32_t>(end));
-      first_slices.push_back(as_start(slice_rows_.size() / lanes));
+      first_slices.push_back(as_start(slice_rows_.size() / slice_height));
     }
     const auto num_parts = static_cast<std::int64_t>(first_rows.size()) - 1;
     return {.integers = {std::move(first_rows), std::move(first_slices), std::move(starts_), std::move(slice_rows_),
@@ -170,7 +170,7 @@ private:
     std::int32_t number = 0;
     std::vector<Entry> inner, outer; ///< entries left of the diagonal within the part; those of other parts
   };
-  static constexpr std::size_t lanes = 8;
+  static constexpr std::size_t slice_height = 8;
   static constexpr std::int64_t window = 1 << 9; ///< rows that are sorted by their length
 
   void add_window(std::int64_t first, std::int64_t last, std::int64_t begin, std::int64_t end) {
@@ -187,13 +187,13 @@ private:
     }
     std::ranges::stable_sort(rows_, std::ranges::greater(),
                              [](const Row& row) { return std::pair(row.inner.size(), row.outer.size()); });
-    for (std::size_t row = 0; row < rows_.size(); row += lanes)
-      add_slice(std::span(rows_).subspan(row, std::min(lanes, rows_.size() - row)));
+    for (std::size_t row = 0; row < rows_.size(); row += slice_height)
+      add_slice(std::span(rows_).subspan(row, std::min(slice_height, rows_.size() - row)));
   }
 
   void add_slice(std::span<Row> rows) {
     std::ranges::sort(rows, {}, &Row::number);
-    for (std::size_t l = 0; l < lanes; ++l) slice_rows_.push_back(rows[l < rows.size() ? l : 0].number);
+    for (std::size_t l = 0; l < slice_height; ++l) slice_rows_.push_back(rows[l < rows.size() ? l : 0].number);
     add_columns(rows, &Row::inner);
     add_columns(rows, &Row::outer);
   }
@@ -202,14 +202,14 @@ private:
     std::size_t length = 0;
     for (const auto& row : rows) length = std::max(length, (row.*of).size());
     for (std::size_t k = 0; k < length; ++k)
-      for (std::size_t l = 0; l < lanes; ++l) {
+      for (std::size_t l = 0; l < slice_height; ++l) {
         const auto& row = rows[l < rows.size() ? l : 0];
         const bool has_entry = l < rows.size() && k < (row.*of).size();
         const auto& [column, value] = has_entry ? (row.*of)[k] : Entry{row.number, 0.0};
         columns_.push_back(column);
         entries_.push_back(value);
       }
-    starts_.push_back(as_start(columns_.size() / lanes));
+    starts_.push_back(as_start(columns_.size() / slice_height));
   }
 
   const op::SparseMatrix& matrix_;

@@ -82,9 +82,9 @@ std::string escaped(std::uint32_t code) {
 
 } // namespace
 
-std::string TerminalText::shown(std::string_view piece) {
-  const std::string joined = pending_.empty() ? std::string() : pending_ + std::string(piece);
-  const std::string_view bytes = pending_.empty() ? piece : std::string_view(joined);
+std::string TerminalText::shown(std::string_view part) {
+  const std::string joined = pending_.empty() ? std::string() : pending_ + std::string(part);
+  const std::string_view bytes = pending_.empty() ? part : std::string_view(joined);
   std::string result;
   result.reserve(bytes.size());
   const auto done = rewrite(bytes, result, escaped, escaped_bytes);

@@ -7,14 +7,14 @@
 /// a terminal obeys, or that turn the direction of what follows.
 namespace rafter::base {
 
-/// Makes a text harmless piece by piece: control characters (C0 except newline and tab, DEL, C1), marks and overrides
+/// Makes a text harmless part by part: control characters (C0 except newline and tab, DEL, C1), marks and overrides
 /// of the direction of writing, and separators of lines and paragraphs become \xNN or \uNNNN, bytes that are no UTF-8
 /// become \xNN.
 class TerminalText {
 public:
-  /// Returns the part of this piece that may be shown. A character that it begins and does not end is kept for the next
+  /// Returns what of this part may be shown. A character that it begins and does not end is kept for the next
   /// one.
-  std::string shown(std::string_view piece);
+  std::string shown(std::string_view part);
   /// Returns the rest of a character that never ended.
   std::string rest();
 

@@ -89,9 +89,9 @@ std::string lane_gather(int vector_width, schedule::Type type) {
 
 namespace {
 
-/// Text that streams pieces of `bytes` bytes by an instruction of x86, which needs an address that is a multiple of its
+/// Text that streams parts of `bytes` bytes by an instruction of x86, which needs an address that is a multiple of its
 /// size.
-std::string stream_pieces(int bytes, schedule::Type type, const char* condition, const char* builtin) {
+std::string stream_parts(int bytes, schedule::Type type, const char* condition, const char* builtin) {
   return fmt::format(R"(#elif {1}
   typedef {5} piece __attribute__((vector_size({2}), may_alias));
   if (((unsigned long)p & {3}) == 0) {{ for (int l = 0; l < LANES; l += {0}) {4}(p + l, *(const piece*)((const {5}*)&v + l)); return; }}
@@ -111,11 +111,11 @@ std::string stream(int vector_width, schedule::Type type) {
 )",
                                  names.scalar, names.vector);
   if (bytes >= 64)
-    text += stream_pieces(64, type, "defined(__AVX512F__)",
-                          is_double ? "__builtin_ia32_movntpd512" : "__builtin_ia32_movntps512");
+    text += stream_parts(64, type, "defined(__AVX512F__)",
+                         is_double ? "__builtin_ia32_movntpd512" : "__builtin_ia32_movntps512");
   if (bytes >= 32)
-    text += stream_pieces(32, type, "defined(__AVX__)",
-                          is_double ? "__builtin_ia32_movntpd256" : "__builtin_ia32_movntps256");
+    text += stream_parts(32, type, "defined(__AVX__)",
+                         is_double ? "__builtin_ia32_movntpd256" : "__builtin_ia32_movntps256");
   return text +
          fmt::format(R"(#endif
   *({}*)p = v;

@@ -16,7 +16,7 @@ struct ListValue {
   std::vector<Value> entries;
 };
 
-/// The meaning of a piece of text: an expression, a measure, a form, a string or a list.
+/// The meaning of a part of a text: an expression, a measure, a form, a string or a list.
 struct Value {
   std::variant<Expr, MeasureSum, Form, std::string, ListValue> content;
 };

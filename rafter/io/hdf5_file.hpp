@@ -25,7 +25,7 @@ public:
   void write(const std::string& dataset, std::span<const std::int64_t> values);
   void write(const std::string& dataset, std::span<const double> values);
 
-  /// Makes a dataset of `rows` rows that is written piece by piece and compressed; with 0 columns it has one dimension.
+  /// Makes a dataset of `rows` rows that is written in parts and compressed; with 0 columns it has one dimension.
   /// Its chunks depend on the numbers of rows and columns alone.
   template <class T> void make_dataset(const std::string& dataset, std::int64_t rows, std::int64_t columns);
   /// Makes a dataset without rows, which grows by those that are appended; each call is expected to append `rows` of

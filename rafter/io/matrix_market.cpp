@@ -14,7 +14,7 @@
 namespace rafter::io {
 namespace {
 
-/// This collects text in memory and writes it to the file in large pieces.
+/// This collects text in memory and writes it to the file in large blocks.
 class TextFile {
 public:
   explicit TextFile(const std::string& name) : output_(name), file_(std::fopen(output_.working_path().c_str(), "w")) {

@@ -31,10 +31,10 @@ void fill(Vector& vector) {
 }
 
 /// Times kernels of one block under several plans, on the same vectors.
-class Contest {
+class PlanTiming {
 public:
-  Contest(const form::LoweredForm& form, const System& system, const KernelOptions& options, int block,
-          double sample_seconds)
+  PlanTiming(const form::LoweredForm& form, const System& system, const KernelOptions& options, int block,
+             double sample_seconds)
       : form_(form), system_(system), options_(options), block_(block), sample_seconds_(sample_seconds),
         x_(options.device, static_cast<std::size_t>(system.size())),
         y_(options.device, static_cast<std::size_t>(system.size())) {
@@ -183,13 +183,13 @@ std::vector<TunedKernel> tune_kernels(const form::LoweredForm& form, const Syste
     TunedKernel tuned{info};
     auto& decision = tuned.info.decision;
     if (decision.origin != tune::Origin::measured || tuning.is_fresh) {
-      Contest contest(form, system, options, info.block, tuning.sample_seconds);
+      PlanTiming timing(form, system, options, info.block, tuning.sample_seconds);
       for (auto& candidate : decision.candidates) candidate.measured_seconds.reset();
       decision.candidates = tune::search(
           std::move(decision.candidates),
           [&](std::span<const schedule::Plan> plans, int rounds) {
             notify(fmt::format("{}: timing {} plans", info.name, plans.size()));
-            return contest.measure(plans, rounds);
+            return timing.measure(plans, rounds);
           },
           tuning.search);
       std::vector<tune::Measurement> measurements;

@@ -30,23 +30,23 @@ std::vector<RunClass> run_classes(const std::vector<int>& lengths) {
   return classes;
 }
 
-/// Numbers of a run from `start` on, in pieces of as many as there are lanes, of half as many, ... `entries`: table of
+/// Numbers of a run from `start` on, in parts of as many as there are lanes, of half as many, ... `entries`: table of
 /// work entries, `number`: the first of the run there.
 void whole_run(Context& context, const EntryMove& move_entry, int total, const NodePtr& start,
                const std::string& entries, const NodePtr& number, Statements& to) {
   int done = 0;
   for (int width = context.plan.vector_width; width > 0; width /= 2) {
-    const int pieces = (total - done) / width;
-    if (pieces == 0) continue;
-    const std::string piece = context.fresh("n"), k = context.fresh("k");
-    const NodePtr before = iadd(integer(done), imul(variable(piece), integer(width)));
+    const int parts = (total - done) / width;
+    if (parts == 0) continue;
+    const std::string part = context.fresh("n"), k = context.fresh("k");
+    const NodePtr before = iadd(integer(done), imul(variable(part), integer(width)));
     Statements move, moves;
     const auto behind = [&](const NodePtr& base) { return width == 1 ? base : iadd(base, variable(k)); };
     move_entry(width == 1 ? moves : move, behind(iadd(start, before)), iload(entries, behind(iadd(number, before))),
                nullptr, false);
     if (width > 1) moves.push_back(loop(k, integer(width), block(move), LoopStyle::run));
-    to.push_back(loop(piece, integer(pieces), block(moves)));
-    done += pieces * width;
+    to.push_back(loop(part, integer(parts), block(moves)));
+    done += parts * width;
   }
 }
 

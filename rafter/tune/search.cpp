@@ -32,9 +32,10 @@ double covariance(const Candidate& a, const Candidate& b) {
 }
 
 /// The candidates, with what is known about them so far.
-class Field {
+class TimedCandidates {
 public:
-  Field(std::vector<Candidate>& candidates, const Measure& measure) : candidates_(candidates), measure_(measure) {}
+  TimedCandidates(std::vector<Candidate>& candidates, const Measure& measure)
+      : candidates_(candidates), measure_(measure) {}
 
   /// Chooses up to `count` plans that were not timed and may be fastest.
   std::vector<std::size_t> next(std::size_t count) const {
@@ -138,32 +139,32 @@ private:
   const Measure& measure_;
 };
 
-void search_everything(std::vector<Candidate>& candidates, Field& field) {
+void search_everything(std::vector<Candidate>& candidates, TimedCandidates& timed) {
   for (std::size_t first = 0; first < candidates.size(); first += group_size - 1) {
-    auto members = field.fastest(1);
+    auto members = timed.fastest(1);
     for (std::size_t i = first; i < std::min(candidates.size(), first + group_size - 1); ++i) members.push_back(i);
-    field.time(members, many_rounds);
+    timed.time(members, many_rounds);
   }
 }
 
 } // namespace
 
 std::vector<Candidate> search(std::vector<Candidate> candidates, const Measure& measure, const SearchOptions& options) {
-  Field field(candidates, measure);
+  TimedCandidates timed(candidates, measure);
   if (options.is_exhaustive)
-    search_everything(candidates, field);
+    search_everything(candidates, timed);
   else {
     const std::size_t first = std::min(num_first, options.most_plans);
-    field.time(field.next(first), few_rounds);
+    timed.time(timed.next(first), few_rounds);
     for (std::size_t count = first; count < options.most_plans; ++count) {
-      auto members = field.fastest(1);
-      const auto more = field.next(1);
+      auto members = timed.fastest(1);
+      const auto more = timed.next(1);
       if (more.empty()) break;
       members.push_back(more.front());
-      field.time(members, few_rounds);
+      timed.time(members, few_rounds);
     }
   }
-  if (const auto finalists = field.fastest(2); finalists.size() == 2) field.time(finalists, many_rounds);
+  if (const auto finalists = timed.fastest(2); finalists.size() == 2) timed.time(finalists, many_rounds);
   const auto time = [](const Candidate& c) {
     return c.measured_seconds.value_or(std::numeric_limits<double>::infinity());
   };

@@ -19,7 +19,7 @@ std::size_t below(Generator& generator, std::size_t n) {
   return std::uniform_int_distribution<std::size_t>(0, n - 1)(generator);
 }
 
-/// Changes a byte, removes or doubles a piece, or inserts a piece of another text.
+/// Changes a byte, removes or doubles a part, or inserts a part of another text.
 std::string mutated(std::string text, const std::string& other, Generator& generator) {
   const std::size_t at = below(generator, text.size() + 1);
   const std::size_t length = below(generator, text.size() - at + 1);

@@ -11,7 +11,7 @@ using namespace rafter::test;
 
 namespace {
 
-/// Mutations are deterministic: they change bytes, remove, double and exchange pieces, and insert words of the
+/// Mutations are deterministic: they change bytes, remove, double and exchange parts, and insert words of the
 /// language.
 class Mutator {
 public:

@@ -79,7 +79,7 @@ std::vector<std::string> seeds() {
                       "(sqrt (load u lane))))")};
 }
 
-/// Changes a byte, removes or doubles a piece, inserts a word, or cuts off the end.
+/// Changes a byte, removes or doubles a part, inserts a word, or cuts off the end.
 std::string mutated(std::string text, Generator& generator) {
   const std::size_t at = below(generator, text.size() + 1);
   const std::size_t length = below(generator, std::min<std::size_t>(text.size() - at, 30) + 1);

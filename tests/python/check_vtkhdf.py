@@ -100,7 +100,7 @@ def check_gradients(grid, degree, dimension):
 
 
 def check_means(grid):
-    """The mean of x over a cell is between its smallest and largest x; pieces of a pyramid have the mean of the whole pyramid."""
+    """The mean of x over a cell is between its smallest and largest x; parts of a pyramid have the mean of the whole pyramid."""
     means = grid.GetCellData().GetArray("x0")
     for index in range(grid.GetNumberOfCells()):
         low, high = (grid if grid.GetCellType(index) in PYRAMIDS | TETRAHEDRA else grid.GetCell(index)).GetBounds()[:2]

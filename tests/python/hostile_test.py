@@ -124,12 +124,12 @@ class Terminals(command_test.CommandTest):
         content = b""
         while True:
             try:
-                piece = os.read(ours, 65536)
+                read = os.read(ours, 65536)
             except OSError:  # Linux reports the end so
                 break
-            if not piece:
+            if not read:
                 break
-            content += piece
+            content += read
         os.close(ours)
         self.assertEqual(process.wait(timeout=command_test.PATIENCE_SECONDS), DONE, content)
         self.assertIn(rb"\x1b[31m", content)

@@ -49,17 +49,17 @@ TEST(TerminalTexts, ShowBytesThatAreNoUtf8AsEscapes) {
   EXPECT_EQ(terminal_text("\xf4\x90\x80\x80\xf5"), "\\xf4\\x90\\x80\\x80\\xf5") << "above 0x10ffff";
 }
 
-TEST(TerminalTexts, MayComeInPieces) {
+TEST(TerminalTexts, MayComeInParts) {
   const std::string text = "a\xe2\x80\xae\xf0\x9f\x98\x80\x1b[0m\xc2\x9b\xe2\x82";
   const std::string shown = terminal_text(text);
   EXPECT_EQ(shown, "a\\u202e\xf0\x9f\x98\x80\\x1b[0m\\u009b\\xe2\\x82");
   for (std::size_t first = 0; first <= text.size(); ++first)
     for (std::size_t second = first; second <= text.size(); ++second) {
-      TerminalText pieces;
-      auto result = pieces.shown(text.substr(0, first));
-      result += pieces.shown(text.substr(first, second - first));
-      result += pieces.shown(text.substr(second));
-      EXPECT_EQ(result + pieces.rest(), shown) << first << " " << second;
+      TerminalText parts;
+      auto result = parts.shown(text.substr(0, first));
+      result += parts.shown(text.substr(first, second - first));
+      result += parts.shown(text.substr(second));
+      EXPECT_EQ(result + parts.rest(), shown) << first << " " << second;
     }
 }
 

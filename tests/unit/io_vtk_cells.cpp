@@ -66,14 +66,14 @@ TEST(VtkCells, VerticesComeFirst) {
   }
 }
 
-TEST(VtkCells, PyramidPiecesFillThePyramid) {
+TEST(VtkCells, PartsOfAPyramidFillIt) {
   for (int p = 1; p <= io::max_vtk_order; ++p) {
     const auto cells = io::make_vtk_cells(Shape::pyramid, p);
     int volume = 0, num_pyramids = 0;
     for (std::size_t i = 0; i < cells.types.size(); ++i) {
-      const int piece = volume6(cells, cells.connectivity[i]);
-      EXPECT_EQ(piece, cells.types[i] == 14 ? 2 : 1);
-      volume += piece;
+      const int part = volume6(cells, cells.connectivity[i]);
+      EXPECT_EQ(part, cells.types[i] == 14 ? 2 : 1);
+      volume += part;
       num_pyramids += cells.types[i] == 14;
     }
     EXPECT_EQ(volume, 2 * p * p * p); // the volume of the pyramid is p^3 / 3

@@ -68,7 +68,7 @@ TEST(Dependencies, JacobianColumnsOfMultilinearCellsDoNotDependOnTheirOwnAxis) {
   expect_columns_without_their_axis(Shape::hexahedron);
 }
 
-TEST(Dependencies, SlowAxesComeFirstSoThatPiecesLeaveTheInnerLoops) {
+TEST(Dependencies, SlowAxesComeFirstSoThatPartsLeaveTheInnerLoops) {
   // The factor of X_0 in the last two columns is a node of its own that does not depend on axis 0.
   const auto function = test::qfunction(test::laplace(), Shape::hexahedron, MapKind::multilinear);
   const auto deps = dependencies(function);

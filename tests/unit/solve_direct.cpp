@@ -110,13 +110,13 @@ TEST(Direct, ErrorsAreRelativeToEachField) {
 }
 
 /// Two chains that nothing holds have two null vectors.
-DenseMatrix two_pieces() {
+DenseMatrix two_components() {
   const auto chain = neumann_laplacian(10);
   return {20, [&](std::size_t i, std::size_t j) { return i / 10 == j / 10 ? chain(i % 10, j % 10) : 0.0; }};
 }
 
 TEST(Direct, NullSpacesAreHeldAndProjectedOut) {
-  const auto A = two_pieces();
+  const auto A = two_components();
   std::vector<double> mixed(20, 1.0), other(20, 1.0);
   for (std::size_t i = 10; i < 20; ++i) other[i] = -0.5;
   std::vector<op::Vector> vectors;
