@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include <rafter/base/error.hpp>
-#include <rafter/mesh/box_pieces.hpp>
+#include <rafter/mesh/cube_split.hpp>
 
 namespace rafter::bench {
 namespace {
@@ -41,7 +41,7 @@ void deform(Deformation deformation, double amplitude, std::span<double> x) {
 
 } // namespace
 
-int Geometry::cells_per_cube() const { return static_cast<int>(mesh::split_into(shape).pieces.size()); }
+int Geometry::cells_per_cube() const { return static_cast<int>(mesh::split_into(shape).cells.size()); }
 
 const std::vector<Geometry>& geometries() {
   using enum Deformation;

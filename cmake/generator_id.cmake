@@ -11,7 +11,7 @@ endforeach()
 string(SHA256 id "${all}")
 string(SUBSTRING ${id} 0 32 id)
 file(CONFIGURE OUTPUT ${OUTPUT} CONTENT "// SPDX-License-Identifier: BSD-3-Clause
-#include <rafter/tune/generation_cache.hpp>
+#include <rafter/tune/kernel_text_cache.hpp>
 namespace rafter::tune {
 std::string_view generator_id() { return \"@id@\"; }
 } // namespace rafter::tune

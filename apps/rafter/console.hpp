@@ -37,7 +37,7 @@ public:
 private:
   using Clock = std::chrono::steady_clock;
   void show(const std::string& line);
-  /// Says whether what goes on may be told again, so long after it was told last.
+  /// Says whether what goes on may be printed again, so long after it was printed last.
   bool is_time_to_tell();
   bool is_terminal_ = false, is_shown_ = false;
   Clock::time_point last_shown_;

@@ -64,7 +64,7 @@ void print_matrix(const op::AssembledMatrix& matrix, const op::GeneratedMatrix& 
   fmt::print("{}", plan_line(info, plans));
   print_texts(info, options);
   fmt::print("\ncell matrices of the assembled matrix\n");
-  for (const auto& piece : built.cells->pieces) print_kernel(piece.kernel.info, options, plans);
+  for (const auto& generated : built.cells->blocks) print_kernel(generated.kernel.info, options, plans);
 }
 
 /// Prints what the kernels of one form cost together.
@@ -95,7 +95,7 @@ void print_operator(const op::Operator& A, const report::OperatorReport& report,
     for (const auto& info : A.info()) print_kernel(info, options, plans);
 }
 
-/// Comments in the file tell which rows, counted from 1, belong to which field.
+/// Comments in the file say which rows, counted from 1, belong to which field.
 void write_matrix(const std::string& name, const problem::PreparedProblem& prepared, const std::string& source) {
   const auto& system = prepared.system();
   std::vector<std::string> comments{"made by rafter " RAFTER_VERSION " from " + source};
@@ -151,7 +151,7 @@ int run_target(io::Problem problem, const KernelOptions& options) {
         op::build_form(form, equations.system, op::Purpose::action, op::kernel_options(of_operator, target));
     if (built->matrix != nullptr) print_kernel(built->matrix->info, options, plans);
     const auto& cells = built->matrix != nullptr ? *built->matrix->cells : *built;
-    for (const auto& piece : cells.pieces) print_kernel(piece.kernel.info, options, plans);
+    for (const auto& block : cells.blocks) print_kernel(block.kernel.info, options, plans);
     of_operator.plan.clear(); // a plan of the user is meant for the operator
   };
   print_form("apply", equations.tangent);

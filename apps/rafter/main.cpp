@@ -29,13 +29,13 @@ namespace {
 using namespace rafter;
 
 /// Prints a line on standard error. On a terminal it replaces the line that shows progress.
-void tell(std::string_view kind, const char* text) {
+void print_message(std::string_view kind, const char* text) {
   app::clear_line_of_terminal();
   app::print_error(fmt::format("{}: {}\n", kind, text));
 }
 
 int fail(int code, const char* text) {
-  tell("rafter", text);
+  print_message("rafter", text);
   return code;
 }
 
@@ -97,10 +97,10 @@ int run(const std::vector<std::string>& arguments) {
   }
 }
 
-/// Tells each warning once: a second try of a solve meets again what the first one has told.
+/// Prints each warning once: a second try of a solve meets again what the first one has met.
 void tell_warnings() {
-  base::set_warning_handler([told = std::set<std::string>()](const std::string& text) mutable {
-    if (told.insert(text).second) tell("warning", text.c_str());
+  base::set_warning_handler([printed = std::set<std::string>()](const std::string& text) mutable {
+    if (printed.insert(text).second) print_message("warning", text.c_str());
   });
 }
 

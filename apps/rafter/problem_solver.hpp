@@ -29,7 +29,7 @@ std::unique_ptr<const problem::PreparedProblem> prepare_operators(const io::Prob
 /// Solves a problem, evaluates functionals and checks, writes the output file (when converged, or the last iterate if
 /// the problem asks for that), and measures the operators. Throws InputError for everything that is wrong with the
 /// problem and can be known before it is solved, and EnvironmentError where this machine lacks something; the report
-/// tells of a solve that failed.
+/// describes a solve that failed.
 problem::Solution solve_problem(const io::Problem& file, const RunOptions& options,
                                 const problem::Progress& progress = {});
 

@@ -28,7 +28,7 @@ void require_one_process() {
   }
 }
 
-/// Tells the progress of the run, unless that is to be quiet.
+/// Prints the progress of the run, unless that is to be quiet.
 problem::Solution run_problem(const io::Problem& problem, const SolveOptions& options) {
   const RunOptions run{
       .device = options.problem.device, .threads = options.problem.threads, .plan = options.problem.plan};

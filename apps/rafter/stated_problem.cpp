@@ -56,7 +56,7 @@ problem::Places places_of(const io::Problem& file) {
   return result;
 }
 
-/// Returns a message that tells which coefficient is not finite and where, or "" if there is none.
+/// Returns a message that says which coefficient is not finite and where, or "" if there is none.
 std::string describe_non_finite(const Texts& texts) {
   for (const auto& [coefficient, value] : texts.forms.point_coefficients()) {
     const auto found = problem::non_finite_point(value, *texts.mesh, texts.file.max_degree() + 2);

@@ -33,7 +33,7 @@ private:
   };
 };
 
-/// The kind and the text of what an attempt has thrown, which other processes can be told.
+/// The kind and the text of what an attempt has thrown, which other processes can be notified of.
 struct Failure {
   enum Kind : std::int64_t { none, input, environment, solver, internal } kind = none;
   std::string text;

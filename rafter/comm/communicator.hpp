@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-/// Processes that solve one problem together, and what they tell each other.
+/// Processes that solve one problem together, and what they send each other.
 namespace rafter::comm {
 
 /// Bytes for the process `rank`.

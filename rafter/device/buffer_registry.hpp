@@ -14,7 +14,7 @@ struct Binding {
   std::size_t offset_bytes = 0; ///< bytes of the buffer before those that the kernel sees
 };
 
-/// Buffers by what they are to kernels: a role, "run_starts" say, and a number that tells apart what several spaces,
+/// Buffers by what they are to kernels: a role, "run_starts" say, and a number that distinguishes what several spaces,
 /// fields or matrices have in it. The owner of data registers them, the program that reads them names the role; nothing
 /// between the two knows it. Roles are constants, which outlive the registry.
 class BufferRegistry {

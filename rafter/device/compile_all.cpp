@@ -25,11 +25,11 @@ template <class Operation> Outcome outcome_of(const Operation& operation) {
   }
 }
 
-/// Tells one thread after the other how far the compilation is. Once it has thrown, it throws again.
-class Teller {
+/// Reports how far the compilation is, from one thread after the other. Once it has thrown, it throws again.
+class ProgressCounter {
 public:
-  Teller(const CompileProgress& progress, std::size_t count) : progress_(progress), count_(count) {}
-  void tell() {
+  ProgressCounter(const CompileProgress& progress, std::size_t count) : progress_(progress), count_(count) {}
+  void add_one() {
     const std::scoped_lock lock(mutex_);
     if (failure_) std::rethrow_exception(failure_);
     try {
@@ -71,12 +71,12 @@ std::vector<std::shared_ptr<const Program>> compile_all(Device& device, std::spa
     if (!outcomes[i].program && !outcomes[i].failure) missing.push_back(i);
   // The longest sources come first, so that none of them is left to run alone at the end.
   std::ranges::stable_sort(missing, std::greater(), [&](std::size_t i) { return distinct[i]->source.size(); });
-  Teller teller(progress, missing.size());
-  base::run_parallel(std::ssize(missing), [&device, &distinct, &outcomes, &missing, &teller](std::int64_t number) {
+  ProgressCounter counter(progress, missing.size());
+  base::run_parallel(std::ssize(missing), [&device, &distinct, &outcomes, &missing, &counter](std::int64_t number) {
     const auto i = static_cast<std::size_t>(number);
     const auto& job = *distinct[missing[i]];
     outcomes[missing[i]] = outcome_of([&] {
-      teller.tell();
+      counter.add_one();
       return device.compile(job.source, job.options);
     });
   });

@@ -221,7 +221,7 @@ public:
   virtual void parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& body) {
     for (std::int64_t i = 0; i < count; ++i) body(i);
   }
-  /// Says that the values in a piece of host or device memory are outdated. Devices that look for errors fill it so
+  /// Says that the values in a range of host or device memory are outdated. Devices that look for errors fill it so
   /// that later use shows; others do nothing.
   virtual void poison(void* /*memory*/, std::size_t /*bytes*/) const {}
   /// The program of a source if it need not be compiled: that of a cache. Null: compile() would compile it.

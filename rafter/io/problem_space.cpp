@@ -11,7 +11,7 @@
 #include <rafter/base/text.hpp>
 #include <rafter/io/problem_sections.hpp>
 #include <rafter/mesh/box.hpp>
-#include <rafter/mesh/box_pieces.hpp>
+#include <rafter/mesh/cube_split.hpp>
 #include <rafter/mesh/readers.hpp>
 
 namespace rafter::io {

@@ -48,7 +48,7 @@ std::vector<std::int32_t> file_order(const space::FunctionSpace& space) {
     entries.resize(static_cast<std::size_t>(space.element(cells.shape)->num_dofs() * space.num_components()));
     for (std::int32_t cell = 0; cell < cells.num_cells(); ++cell) {
       const auto position = space.position(static_cast<std::int32_t>(g), cell);
-      space.cell_dofs(position.block, position.batch, position.lane, entries);
+      space.cell_dofs(position.block, position.batch, position.cell, entries);
       for (const auto entry : entries)
         if (std::exchange(is_listed[static_cast<std::size_t>(entry)], 1) == 0) order.push_back(entry);
     }

@@ -11,8 +11,8 @@
 #include <rafter/base/parallel.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/mesh/box.hpp>
-#include <rafter/mesh/box_pieces.hpp>
 #include <rafter/mesh/cell_range.hpp>
+#include <rafter/mesh/cube_split.hpp>
 #include <rafter/mesh/geometry_nodes.hpp>
 #include <rafter/mesh/limits.hpp>
 #include <rafter/mesh/mesh.hpp>
@@ -179,9 +179,9 @@ std::int64_t require_box_fits(const BoxOptions& options, const Layout& layout) {
   for (const auto& slab : layout.slabs) {
     const double cubes = cross_section * slab.num_columns;
     if (slab.split.has_centre) centres += cubes;
-    for (const auto& piece : slab.split.pieces) {
-      auto found = std::find_if(planned.begin(), planned.end(), [&](const auto& p) { return p.shape == piece.shape; });
-      if (found == planned.end()) found = planned.insert(planned.end(), {piece.shape, options.degree, 0});
+    for (const auto& cell : slab.split.cells) {
+      auto found = std::find_if(planned.begin(), planned.end(), [&](const auto& p) { return p.shape == cell.shape; });
+      if (found == planned.end()) found = planned.insert(planned.end(), {cell.shape, options.degree, 0});
       found->count += cubes;
     }
   }
@@ -220,11 +220,11 @@ void add_points(Mesh& mesh, const Lattice& lattice, const Layout& layout, const 
   });
 }
 
-/// Says where the pieces of the cubes of a row go, a row being all cubes along the first axis.
+/// Says where the cells of the cubes of a row go, a row being all cubes along the first axis.
 struct Row {
-  /// A piece of a column is one of the cells that the row has in its group.
+  /// A cell of a cube is one of the cells that the row has in its group.
   struct Place {
-    const BoxPiece* piece;
+    const CubeCell* of_cube;
     std::size_t group, cell;
   };
   std::vector<std::vector<Place>> columns;
@@ -237,7 +237,7 @@ struct Row {
 Row make_row(const Lattice& lattice, const Layout& layout, Mesh& mesh) {
   for (const auto shape : element::all_cell_shapes)
     if (std::ranges::any_of(layout.slabs, [&](const auto& slab) {
-          return std::ranges::any_of(slab.split.pieces, [&](const BoxPiece& p) { return p.shape == shape; });
+          return std::ranges::any_of(slab.split.cells, [&](const CubeCell& p) { return p.shape == shape; });
         }))
       mesh.groups.emplace_back().shape = shape;
   Row row;
@@ -247,10 +247,10 @@ Row make_row(const Lattice& lattice, const Layout& layout, Mesh& mesh) {
     row.centres.push_back(row.num_centres);
     if (split.has_centre) ++row.num_centres;
     auto& places = row.columns.emplace_back();
-    for (const auto& piece : split.pieces) {
-      const auto group = static_cast<std::size_t>(std::ranges::find(mesh.groups, piece.shape, &CellGroup::shape) -
-                                                  mesh.groups.begin());
-      places.push_back({&piece, group, row.num_cells[group]++});
+    for (const auto& cell : split.cells) {
+      const auto group =
+          static_cast<std::size_t>(std::ranges::find(mesh.groups, cell.shape, &CellGroup::shape) - mesh.groups.begin());
+      places.push_back({&cell, group, row.num_cells[group]++});
     }
   }
   return row;
@@ -283,7 +283,7 @@ void add_cells(Mesh& mesh, const Lattice& lattice, const Row& row) {
               const auto num_vertices = static_cast<std::size_t>(element::num_vertices(group.shape));
               auto* vertices = &group.vertices[(static_cast<std::size_t>(r) * row.num_cells[place.group] + place.cell) *
                                                num_vertices];
-              for (std::size_t v = 0; v < num_vertices; ++v) vertices[v] = numbers[place.piece->vertices[v]];
+              for (std::size_t v = 0; v < num_vertices; ++v) vertices[v] = numbers[place.of_cube->vertices[v]];
             }
           }
         }

@@ -27,8 +27,7 @@ struct CellBlock {
   element::Shape shape = element::Shape::hexahedron;
   MapKind map = MapKind::affine;
   std::int32_t num_cells = 0, num_batches = 0;
-  std::vector<std::int32_t>
-      cells; ///< cell of the group, shape (batch, lane); lanes past num_cells repeat the last cell
+  std::vector<std::int32_t> cells;       ///< cell of the group, shape (batch, cell); padding repeats the last cell
   std::vector<std::uint8_t> are_patches; ///< shape (batch): full and of patches, see patches.hpp; empty: none is
 };
 
@@ -81,7 +80,7 @@ struct FacetBlock {
   int local_facet = 0;
   MapKind map = MapKind::affine;
   std::int32_t num_facets = 0, num_batches = 0;
-  std::vector<std::int32_t> cells; ///< cell of the group, shape (batch, lane); padded as CellBlock::cells
+  std::vector<std::int32_t> cells; ///< cell of the group, shape (batch, cell); padded as CellBlock::cells
 };
 
 /// Facets with one of these tags (empty: all exterior facets). Stages as for cells: chunk.block indexes `blocks`.

@@ -108,7 +108,7 @@ void require_valid(const BatchOptions& options) {
   // Kernels take batches in sub-batches of as many cells as a register holds, which are powers of two.
   if (options.cells_per_batch < 1 || options.cells_per_batch > BatchOptions::most_cells_per_batch ||
       !std::has_single_bit(static_cast<unsigned>(options.cells_per_batch)))
-    throw base::InputError(fmt::format("batches of {} cells; accepted: powers of two from 1 to {} lanes",
+    throw base::InputError(fmt::format("batches of {} cells; accepted: powers of two from 1 to {}",
                                        options.cells_per_batch, BatchOptions::most_cells_per_batch));
   if (options.patch_width < 1 || options.patch_width > 8)
     throw base::InputError(

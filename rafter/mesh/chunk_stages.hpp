@@ -8,7 +8,7 @@
 
 namespace rafter::mesh {
 
-/// The cells of a block of cells or of facets in batches, shape (batch, lane).
+/// The cells of a block of cells or of facets in batches, shape (batch, cell).
 struct BatchedBlock {
   std::int32_t group = 0, num_batches = 0;
   std::span<const std::int32_t> cells;

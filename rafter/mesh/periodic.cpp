@@ -20,9 +20,9 @@ namespace rafter::mesh {
 
 namespace {
 
-struct Box {
+struct BoundingBox {
   Point low, high;
-  Box() {
+  BoundingBox() {
     low.fill(std::numeric_limits<double>::max());
     high.fill(std::numeric_limits<double>::lowest());
   }
@@ -45,7 +45,7 @@ Point point_of(std::span<const double> x) {
 /// Length of the diagonal of the box around all geometry nodes.
 double diagonal(const Mesh& mesh) {
   const auto dim = static_cast<std::size_t>(mesh.gdim);
-  Box box;
+  BoundingBox box;
   for (std::size_t i = 0; i < mesh.points.size(); i += dim) box.add(point_of(std::span(mesh.points).subspan(i, dim)));
   return distance(box.low, box.high);
 }
@@ -61,7 +61,7 @@ struct Side {
   std::string name; ///< "'xmin'", for messages
   std::vector<SideFacet> facets;
   std::map<std::int32_t, Point> vertices;
-  Box box;
+  BoundingBox box;
 };
 
 std::string name_of(const std::vector<std::string>& tags) {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <rafter/mesh/connected_components.hpp>
 #include <rafter/mesh/describe.hpp>
 #include <rafter/mesh/facet_nodes.hpp>
-#include <rafter/mesh/pieces.hpp>
 
 namespace rafter::mesh {
 
@@ -87,13 +87,13 @@ double length_above(double gap, double size) {
   return std::pow(10, std::ceil(std::log10(std::max(2 * gap, 0.99 * relative_rounding * size))));
 }
 
-/// The pieces that have one of these cells.
-std::int32_t count_pieces(const Mesh& mesh, const std::vector<std::pair<FacetRef, FacetRef>>& pairs) {
-  const auto pieces = connected_pieces(mesh, make_cell_mask(mesh, true));
+/// The connected components that have one of these cells.
+std::int32_t count_connected_components(const Mesh& mesh, const std::vector<std::pair<FacetRef, FacetRef>>& pairs) {
+  const auto components = connected_components(mesh, make_cell_mask(mesh, true));
   std::set<std::int32_t> found;
   for (const auto& [a, b] : pairs)
     for (const auto& facet : {a, b})
-      found.insert(pieces.of_cell[static_cast<std::size_t>(facet.group)][static_cast<std::size_t>(facet.cell)]);
+      found.insert(components.of_cell[static_cast<std::size_t>(facet.group)][static_cast<std::size_t>(facet.cell)]);
   return static_cast<std::int32_t>(found.size());
 }
 
@@ -129,7 +129,7 @@ std::optional<TouchingFacets> find_touching(const Mesh& mesh) {
   if (pairs.empty()) return std::nullopt;
   const auto first = *std::ranges::min_element(pairs);
   return TouchingFacets{.num_pairs = static_cast<std::int64_t>(pairs.size()),
-                        .num_pieces = count_pieces(mesh, pairs),
+                        .num_connected_components = count_connected_components(mesh, pairs),
                         .first = first.first,
                         .second = first.second,
                         .length = length_above(widest, smallest)};
@@ -139,13 +139,15 @@ std::string describe(const Mesh& mesh, const TouchingFacets& touching) {
   const auto centre = placed(mesh, touching.first).centre();
   const auto cell = [&mesh](const FacetRef& facet) { return describe_cell(mesh, facet.group, facet.cell); };
   const bool is_one = touching.num_pairs == 1;
-  return fmt::format(
-      "{} of facets of the boundary {} at one place without being one: {}; {} at {}, between {} and {}",
-      is_one ? "a pair" : fmt::format("{} pairs", touching.num_pairs), is_one ? "lies" : "lie",
-      touching.num_pieces == 1 ? "the mesh is open there, as along a slit"
-                               : fmt::format("{} pieces of the mesh touch and share no nodes", touching.num_pieces),
-      is_one ? "it is" : "the first is", describe_point(std::span(centre).first(static_cast<std::size_t>(mesh.gdim))),
-      cell(touching.first), cell(touching.second));
+  return fmt::format("{} of facets of the boundary {} at one place without being one: {}; {} at {}, between {} and {}",
+                     is_one ? "a pair" : fmt::format("{} pairs", touching.num_pairs), is_one ? "lies" : "lie",
+                     touching.num_connected_components == 1
+                         ? "the mesh is open there, as along a slit"
+                         : fmt::format("{} connected components of the mesh touch and share no nodes",
+                                       touching.num_connected_components),
+                     is_one ? "it is" : "the first is",
+                     describe_point(std::span(centre).first(static_cast<std::size_t>(mesh.gdim))), cell(touching.first),
+                     cell(touching.second));
 }
 
 } // namespace rafter::mesh

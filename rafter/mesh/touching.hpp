@@ -12,9 +12,9 @@ namespace rafter::mesh {
 /// Facets that coincide with others: the mesh is open between them, and nothing flows from one to the other.
 struct TouchingFacets {
   std::int64_t num_pairs = 0;
-  std::int32_t num_pieces = 0; ///< pieces of the mesh (connected_pieces) that have such facets
-  FacetRef first, second;      ///< the first pair
-  double length = 0;           ///< a length at which their vertices are one, for merged() (merge.hpp)
+  std::int32_t num_connected_components = 0; ///< those that have such facets
+  FacetRef first, second;                    ///< the first pair
+  double length = 0;                         ///< a length at which their vertices are one, for merged() (merge.hpp)
 };
 
 /// Finds pairs of facets of the boundary, of different cells, whose vertices lie at the same places to within 1e-6 of
@@ -23,7 +23,8 @@ struct TouchingFacets {
 std::optional<TouchingFacets> find_touching(const Mesh& mesh);
 
 /// Says what was found, without what can be done about it: "8 facets of the boundary lie on 8 others without being one
-/// with them: 2 pieces of the mesh touch there and share no nodes, the first at (1, 0.5), between ... and ...".
+/// with them: 2 connected components of the mesh touch there and share no nodes, the first at (1, 0.5), between ... and
+/// ...".
 std::string describe(const Mesh& mesh, const TouchingFacets& touching);
 
 } // namespace rafter::mesh

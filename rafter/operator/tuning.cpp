@@ -173,12 +173,12 @@ std::vector<TunedKernel> tune_kernels(const form::LoweredForm& form, const Syste
   std::vector<TunedKernel> result;
   const auto built = build_form(form, system, Purpose::action, for_kernels(given, true));
   const KernelOptions& options = built->options; // these have a device
-  if (built->num_cell_pieces == 0)
+  if (built->num_cell_blocks == 0)
     throw base::InputError(
         "plans are tuned for kernels of cells: the form has no integral over cells (dx), and kernels "
         "of facets have no plans to choose from");
-  for (const auto& piece : built->pieces) {
-    const auto& info = piece.kernel.info;
+  for (const auto& block : built->blocks) {
+    const auto& info = block.kernel.info;
     if (info.block < 0) continue;
     TunedKernel tuned{info};
     auto& decision = tuned.info.decision;

@@ -46,7 +46,7 @@ std::string stiffness_ratio(const op::Operator& A, const Unknowns& unknowns) {
   for (const auto i : A.constraints().entries) is_free[static_cast<std::size_t>(i)] = 0;
   std::size_t least = values.size(), most = values.size();
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (is_free[i] == 0 || unknowns.piece[i] < 0 || !(values[i] > 0)) continue;
+    if (is_free[i] == 0 || unknowns.connected_component[i] < 0 || !(values[i] > 0)) continue;
     if (least == values.size() || values[i] < values[least]) least = i;
     if (most == values.size() || values[i] > values[most]) most = i;
   }
@@ -63,7 +63,8 @@ double force_of_strain(const op::Operator& A, const Unknowns& unknowns, std::siz
   Vector v = A.make_vector(), image = A.make_vector();
   const auto values = v.host_overwrite();
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const bool is_one = unknowns.piece[i] >= 0 && unknowns.field_of(i) == field && unknowns.component[i] == component;
+    const bool is_one =
+        unknowns.connected_component[i] >= 0 && unknowns.field_of(i) == field && unknowns.component[i] == component;
     values[i] = is_one ? unknowns.point(i)[static_cast<std::size_t>(axis)] : 0;
   }
   A.apply_free(v, image);
@@ -90,8 +91,8 @@ std::string incompressibility(const op::Operator& A, const Unknowns& unknowns, s
 
 std::string causes_of_conditioning(const op::Operator& A) {
   const auto& system = A.system();
-  const auto pieces = mesh::connected_pieces(*system.mesh, mesh::make_cell_mask(*system.mesh, true));
-  const auto unknowns = op::make_unknowns(system, pieces);
+  const auto connected_components = mesh::connected_components(*system.mesh, mesh::make_cell_mask(*system.mesh, true));
+  const auto unknowns = op::make_unknowns(system, connected_components);
   std::vector<std::string> causes{slenderness(*system.mesh), stiffness_ratio(A, unknowns)};
   for (std::size_t field = 0; field < system.spaces.size(); ++field)
     causes.push_back(incompressibility(A, unknowns, field));

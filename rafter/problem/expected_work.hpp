@@ -13,7 +13,7 @@ double expected_jacobi_iterations(double num_points, int tdim);
 /// Says whether conjugate gradients with Jacobi are expected to run for seconds on so many unknowns of a field.
 bool takes_long_with_jacobi(double num_unknowns, int num_components, int tdim);
 
-/// Returns the number of times that a solve is expected to apply the operator, which tells how much set-up pays.
+/// Returns the number of times that a solve is expected to apply the operator, which shows how much set-up pays.
 double expected_applications(const solvers::SolverOptions& options, bool uses_multigrid, const op::System& system);
 
 /// Says whether all applications of the operator that a stationary linear problem is expected to need

@@ -31,7 +31,7 @@ public:
   /// cannot be made. The request, A and the parts must outlive the object.
   LinearSolve(const Request& request, const op::Operator& A, const LinearParts& parts);
 
-  /// Solves, with the method that was chosen, and with another one if the first does not serve. explain() tells why a
+  /// Solves, with the method that was chosen, and with another one if the first does not serve. explain() says why a
   /// problem is hard.
   solvers::Result run();
 

@@ -159,9 +159,9 @@ void require_stored_fits(const SolveMemory& solve, const op::System& system, con
   const op::GeneratedBlock* largest = nullptr;
   const auto add_up = [&](const std::shared_ptr<op::GeneratedForm>& form) {
     double bytes = 0;
-    for (const auto& piece : form->pieces) {
-      bytes += op::stored_bytes(piece);
-      if (largest == nullptr || op::stored_bytes(piece) > op::stored_bytes(*largest)) largest = &piece;
+    for (const auto& block : form->blocks) {
+      bytes += op::stored_bytes(block);
+      if (largest == nullptr || op::stored_bytes(block) > op::stored_bytes(*largest)) largest = &block;
     }
     return bytes;
   };
@@ -174,7 +174,7 @@ void require_stored_fits(const SolveMemory& solve, const op::System& system, con
               fmt::format("{:.1f} GB of it is what kernels store, most of them '{}' with {} numbers at each of the {} "
                           "quadrature points of a cell; use fewer points (numerics.points), lower the degree, refine "
                           "less, or recompute (--plan \"factors=recompute\")",
-                          1e-9 * (kept + transient), kernel.info.name, kernel.generation.stored_point_slots,
+                          1e-9 * (kept + transient), kernel.info.name, kernel.programs.stored_point_slots,
                           kernel.info.num_points));
 }
 

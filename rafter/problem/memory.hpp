@@ -61,7 +61,7 @@ void require_fits(const SolveMemory& solve, const mesh::Mesh& mesh, const mesh::
 /// The kernels of a problem as text are known before their data take memory.
 struct PlannedForms {
   std::vector<std::shared_ptr<op::GeneratedForm>> kept;      ///< kernels whose data stay in memory
-  std::vector<std::shared_ptr<op::GeneratedForm>> transient; ///< kernels whose data exist one after the other
+  std::vector<std::shared_ptr<op::GeneratedForm>> transient; ///< kernels whose data exist only while they run
 };
 
 /// Throws EnvironmentError when the problem does not fit into memory with the numbers that its kernels store; the

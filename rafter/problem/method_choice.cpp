@@ -213,7 +213,7 @@ std::optional<MethodChoice> choose_after(const Request& request, const op::Opera
     sign = fmt::format("cg met p.Ap <= 0 in iteration {}", result.iterations + 1);
   else if (M.num_negative_eigenvalues() > 0)
     sign =
-        fmt::format("coarse factors of the preconditioner tell {} negative eigenvalues", M.num_negative_eigenvalues());
+        fmt::format("coarse factors of the preconditioner have {} negative eigenvalues", M.num_negative_eigenvalues());
   else if (result.failure == indefinite_preconditioner)
     sign = fmt::format("cg met r.z <= 0 in iteration {}", result.iterations + 1);
   else

@@ -53,7 +53,7 @@ MethodChoice choose_for_tangents(const Request& request, const op::Operator& A, 
 std::optional<MethodChoice> choose_after(const Request& request, const op::Operator& A, const solvers::Result& result,
                                          const solvers::Preconditioner& M);
 
-/// Returns the method to try where the preconditioner cannot be made, for the reason that its error tells: direct if no
+/// Returns the method to try where the preconditioner cannot be made, for the reason that its error gives: direct if no
 /// method is named and the factors fit, else nothing.
 std::optional<MethodChoice> choose_without_preconditioner(const Request& request, const op::Operator& A,
                                                           const base::SolverError& error);

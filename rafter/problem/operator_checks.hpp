@@ -22,7 +22,7 @@ Probe make_probe(const op::Operator& A, unsigned seed);
 void require_finite(const op::Operator& A, const Probe& probe, const Request& request);
 
 /// Returns |<A u, v> - <u, A v>| for the probe u and another random vector v, relative to their size, and 0 if it is in
-/// the range of rounding errors. Throws InputError for an operator whose values are too small to tell.
+/// the range of rounding errors. Throws InputError for an operator whose values are too small to judge by.
 double asymmetry(const op::Operator& A, const Probe& probe, const Request& request);
 
 /// Throws InputError unless the operator is symmetric, as the methods cg and minres need it.

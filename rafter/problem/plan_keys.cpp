@@ -19,8 +19,8 @@ std::vector<const op::KernelInfo*> planned_kernels(const op::GeneratedForm& form
   std::vector<const op::KernelInfo*> result;
   if (form.matrix != nullptr) result.push_back(&form.matrix->info);
   const auto& cells = form.matrix != nullptr ? *form.matrix->cells : form;
-  const auto count = cells.num_cell_pieces > 0 ? cells.num_cell_pieces : cells.pieces.size();
-  for (std::size_t i = 0; i < count; ++i) result.push_back(&cells.pieces[i].kernel.info);
+  const auto count = cells.num_cell_blocks > 0 ? cells.num_cell_blocks : cells.blocks.size();
+  for (std::size_t i = 0; i < count; ++i) result.push_back(&cells.blocks[i].kernel.info);
   return result;
 }
 
@@ -35,7 +35,7 @@ std::vector<std::string> programs_of(const op::GeneratedForm& form) {
   };
   if (form.matrix != nullptr) add(form.matrix->info, "");
   const auto& cells = form.matrix != nullptr ? *form.matrix->cells : form;
-  for (const auto& piece : cells.pieces) add(piece.kernel.info, piece.kernel.generation.setup.source);
+  for (const auto& block : cells.blocks) add(block.kernel.info, block.kernel.programs.setup.source);
   return result;
 }
 

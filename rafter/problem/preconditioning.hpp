@@ -26,7 +26,7 @@ solvers::SolverOptions trial_options(const Request& request, solvers::SolverOpti
 /// and the user did not stop it.
 bool needs_jacobi(const solvers::Result& result, const solvers::SolverOptions& options);
 
-/// Gives the options Jacobi in place of multigrid, and tells why.
+/// Gives the options Jacobi in place of multigrid, and says why.
 void take_jacobi(const Request& request, solvers::SolverOptions& options, const std::string& reason);
 
 /// Throws the error that is being handled, of a preconditioner that cannot be made, with its place where the problem

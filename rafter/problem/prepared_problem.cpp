@@ -19,7 +19,7 @@
 #include <rafter/solve/multigrid_levels.hpp>
 #include <rafter/solve/vector_ops.hpp>
 #include <rafter/tune/device_probe.hpp>
-#include <rafter/tune/generation_cache.hpp>
+#include <rafter/tune/kernel_text_cache.hpp>
 #include <rafter/tune/planner.hpp>
 #include <rafter/tune/store.hpp>
 
@@ -30,7 +30,7 @@ std::shared_ptr<const tune::Planner> make_planner(const tune::Ceilings& ceilings
   tune::PlannerOptions result{
       .machine = ceilings.machine, .weights = ceilings.weights, .weighs_all = preparation.weighs_all_plans};
   if (preparation.uses_measured_plans) result.store = std::make_shared<tune::Store>();
-  result.generations = std::make_shared<tune::GenerationCache>();
+  result.kernel_texts = std::make_shared<tune::KernelTextCache>();
   return std::make_shared<const tune::Planner>(std::move(result));
 }
 

@@ -22,29 +22,30 @@ namespace {
 using op::Unknowns;
 using op::Vector;
 using solvers::Mode;
-using solvers::PerPiece;
+using solvers::PerConnectedComponent;
 
-/// All checks look at the free entries of the operator, at their places, and at the piece of the mesh that each belongs
-/// to.
+/// All checks look at the free entries of the operator, at their places, and at the connected component of the mesh
+/// that each belongs to.
 class Subject {
 public:
   const op::Operator& A;
   const Request& request;
   const solvers::NullSpace& null_space; ///< null space that [[constraint]] fixes
   op::Reach reach;
-  mesh::Pieces pieces;
+  mesh::ConnectedComponents connected_components;
   std::vector<std::uint8_t> is_free; ///< shape (entry)
 
   Subject(const op::Operator& op, const Request& from, const solvers::NullSpace& fixed)
       : A(op), request(from), null_space(fixed), reach(op::reach_of(op.form(), op.system())),
-        pieces(mesh::connected_pieces(mesh(), reach.any)), is_free(static_cast<std::size_t>(op.size()), 1) {
+        connected_components(mesh::connected_components(mesh(), reach.any)),
+        is_free(static_cast<std::size_t>(op.size()), 1) {
     for (const auto entry : A.constraints().entries) is_free[static_cast<std::size_t>(entry)] = 0;
   }
 
   const mesh::Mesh& mesh() const { return *A.system().mesh; }
   /// The table of all unknowns is made on first use, since most problems are found regular without it.
   const Unknowns& unknowns() const {
-    if (!unknowns_) unknowns_ = op::make_unknowns(A.system(), pieces);
+    if (!unknowns_) unknowns_ = op::make_unknowns(A.system(), connected_components);
     return *unknowns_;
   }
 
@@ -156,55 +157,61 @@ std::vector<Mode> modes_of(const op::System& system) {
   return modes;
 }
 
-/// Returns the mode on all pieces at once, including fixed entries.
+/// Returns the mode on all connected components at once, including fixed entries.
 Vector mode_vector(const Subject& subject, const Mode& mode) {
   Vector result = subject.A.make_vector();
   const auto entries = result.host_overwrite();
-  const auto centre = centres_for(subject.unknowns(), subject.pieces.count, mode);
+  const auto centre = centres_for(subject.unknowns(), subject.connected_components.count, mode);
   for (std::size_t i = 0; i < entries.size(); ++i) entries[i] = mode_value(subject.unknowns(), mode, centre, i);
   return result;
 }
 
-/// Entries are sorted by piece; those of piece p are order[begins[p]] to order[begins[p + 1] - 1].
-struct EntriesByPiece {
+/// Entries are sorted by connected component: those of component p are order[begins[p]] to
+/// order[begins[p + 1] - 1].
+struct EntriesByConnectedComponent {
   std::vector<std::size_t> begins, order;
 };
-EntriesByPiece sort_by_piece(const Subject& subject) {
-  EntriesByPiece result;
-  result.begins.assign(static_cast<std::size_t>(subject.pieces.count) + 1, 0);
-  for (const auto piece : subject.unknowns().piece)
-    if (piece >= 0) ++result.begins[static_cast<std::size_t>(piece) + 1];
+EntriesByConnectedComponent sort_by_connected_component(const Subject& subject) {
+  EntriesByConnectedComponent result;
+  result.begins.assign(static_cast<std::size_t>(subject.connected_components.count) + 1, 0);
+  for (const auto connected_component : subject.unknowns().connected_component)
+    if (connected_component >= 0) ++result.begins[static_cast<std::size_t>(connected_component) + 1];
   for (std::size_t p = 1; p < result.begins.size(); ++p) result.begins[p] += result.begins[p - 1];
   auto next = result.begins;
   result.order.resize(result.begins.back());
   for (std::size_t i = 0; i < subject.unknowns().size(); ++i)
-    if (const auto piece = subject.unknowns().piece[i]; piece >= 0)
-      result.order[next[static_cast<std::size_t>(piece)]++] = i;
+    if (const auto connected_component = subject.unknowns().connected_component[i]; connected_component >= 0)
+      result.order[next[static_cast<std::size_t>(connected_component)]++] = i;
   return result;
 }
 
-/// The image of a mode v with |v| = 1 on each piece is A v on free entries, in units of the operator's magnitude, and v
-/// on fixed ones, in the order of the pieces. A combination of modes is free and in the null space if the same
-/// combination of images is zero. The projection of v onto the space that [[constraint]] fixes is added, since A + N
-/// N^T is regular if that is the whole null space.
+/// The image of a mode v with |v| = 1 on each connected component is A v on free entries, in units of the operator's
+/// magnitude, and v on fixed ones, in the order of the connected components. A combination of modes is free and in the
+/// null space if the same combination of images is zero. The projection of v onto the space that [[constraint]] fixes
+/// is added, since A + N N^T is regular if that is the whole null space.
 struct Image {
   std::vector<double> values;
-  std::vector<std::uint8_t> exists; ///< whether the mode is not zero on a piece, shape (piece)
+  /// Says whether the mode is not zero, shape (connected component).
+  std::vector<std::uint8_t> exists;
 };
-Image image_of(const Subject& subject, const Mode& mode, const PerPiece& magnitude, const EntriesByPiece& entries) {
+Image image_of(const Subject& subject, const Mode& mode, const PerConnectedComponent& magnitude,
+               const EntriesByConnectedComponent& entries) {
   const Vector v = mode_vector(subject, mode);
   Vector product = subject.A.make_vector();
   subject.A.apply(v, product);
   const auto values = product.host_read();
   const Vector fixed = subject.null_space.part(v);
   const auto fixed_values = fixed.host_read();
-  const auto norm = solvers::piece_norms(subject.unknowns(), subject.pieces.count, v.host_read());
+  const auto norm =
+      solvers::connected_component_norms(subject.unknowns(), subject.connected_components.count, v.host_read());
   Image result;
   for (const double n : norm) result.exists.push_back(n > 0 ? 1 : 0);
   for (const auto entry : entries.order) {
-    const auto piece = static_cast<std::size_t>(subject.unknowns().piece[entry]);
-    const double scale = subject.is_free[entry] != 0 && magnitude[piece] > 0 ? magnitude[piece] : 1;
-    result.values.push_back(norm[piece] > 0 ? (values[entry] / scale + fixed_values[entry]) / norm[piece] : 0);
+    const auto connected_component = static_cast<std::size_t>(subject.unknowns().connected_component[entry]);
+    const double scale =
+        subject.is_free[entry] != 0 && magnitude[connected_component] > 0 ? magnitude[connected_component] : 1;
+    result.values.push_back(
+        norm[connected_component] > 0 ? (values[entry] / scale + fixed_values[entry]) / norm[connected_component] : 0);
   }
   return result;
 }
@@ -236,42 +243,44 @@ std::vector<std::size_t> dependent(std::vector<std::span<double>> vectors, doubl
   return {};
 }
 
-/// Returns a text like " on the piece of 8 cells with tag 2 between (2, 0) and (3, 1)", or "" for the only piece.
-std::string describe_piece(const Subject& subject, std::int32_t piece) {
-  if (subject.pieces.count == 1) return {};
+/// Returns a text like " on the connected component of 8 cells with tag 2 between (2, 0) and (3, 1)", or "" for the
+/// only connected component.
+std::string describe_connected_component(const Subject& subject, std::int32_t connected_component) {
+  if (subject.connected_components.count == 1) return {};
   const auto& mesh = subject.mesh();
   std::set<std::int32_t> tags;
   std::int64_t count = 0;
   for (std::size_t g = 0; g < mesh.groups.size(); ++g)
-    for (std::size_t cell = 0; cell < subject.pieces.of_cell[g].size(); ++cell)
-      if (subject.pieces.of_cell[g][cell] == piece) {
+    for (std::size_t cell = 0; cell < subject.connected_components.of_cell[g].size(); ++cell)
+      if (subject.connected_components.of_cell[g][cell] == connected_component) {
         tags.insert(mesh.groups[g].tags[cell]);
         ++count;
       }
   const auto dim = static_cast<std::size_t>(mesh.gdim);
   std::vector<double> low(dim, std::numeric_limits<double>::max()), high(dim, std::numeric_limits<double>::lowest());
   for (std::size_t i = 0; i < subject.unknowns().size(); ++i)
-    if (subject.unknowns().piece[i] == piece)
+    if (subject.unknowns().connected_component[i] == connected_component)
       for (std::size_t a = 0; a < dim; ++a) {
         low[a] = std::min(low[a], subject.unknowns().point(i)[a]);
         high[a] = std::max(high[a], subject.unknowns().point(i)[a]);
       }
-  return fmt::format(" on the piece of {} cells with {} between {} and {}, which shares no vertex with the rest of the "
-                     "{} cells",
-                     count, tags_text(mesh, tags), mesh::describe_point(low), mesh::describe_point(high),
-                     mesh.num_cells());
+  return fmt::format(
+      " on the connected component of {} cells with {} between {} and {}, which shares no vertex with the rest of the "
+      "{} cells",
+      count, tags_text(mesh, tags), mesh::describe_point(low), mesh::describe_point(high), mesh.num_cells());
 }
 
-/// Returns whether on every piece the modes are linearly independent on the fixed entries alone: then the conditions
-/// exclude each of their combinations, whatever the operator is. Conditions hold on the boundary and on tagged facets
-/// inside, so that only the cells at every `stride`-th of these are examined.
+/// Returns whether on every connected component the modes are linearly independent on the fixed entries alone: then the
+/// conditions exclude each of their combinations, whatever the operator is. Conditions hold on the boundary and on
+/// tagged facets inside, so that only the cells at every `stride`-th of these are examined.
 bool conditions_hold_all(const Subject& subject, const std::vector<Mode>& modes, std::size_t stride) {
   constexpr double least_part = 1e-6; // norm of what the other modes leave of a mode, far above rounding
-  const auto count = subject.pieces.count;
-  const auto unknowns = op::fixed_on_facets(subject.A.system(), subject.pieces, subject.is_free, stride);
+  const auto count = subject.connected_components.count;
+  const auto unknowns = op::fixed_on_facets(subject.A.system(), subject.connected_components, subject.is_free, stride);
   std::vector<std::vector<std::size_t>> fixed(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < unknowns.size(); ++i)
-    if (const auto piece = unknowns.piece[i]; piece >= 0) fixed[static_cast<std::size_t>(piece)].push_back(i);
+    if (const auto connected_component = unknowns.connected_component[i]; connected_component >= 0)
+      fixed[static_cast<std::size_t>(connected_component)].push_back(i);
   if (std::ranges::any_of(fixed, [](const auto& entries) { return entries.empty(); })) return false;
   std::vector<std::vector<double>> centre;
   for (const auto& mode : modes) centre.push_back(centres_for(unknowns, count, mode));
@@ -300,29 +309,31 @@ std::string constraint_advice(const Subject& subject, const std::vector<Mode>& m
 
 void require_no_null_vectors(const Subject& subject) {
   const auto modes = modes_of(subject.A.system());
-  constexpr std::size_t enough_facets = 1024; // these tell for most bodies; for others, all facets are examined
+  constexpr std::size_t enough_facets = 1024; // these suffice for most bodies; for others, all facets are examined
   const auto& surface = subject.mesh().surface();
   const auto stride = (surface.exterior_facets.size() + surface.inner_facets.size()) / enough_facets;
   if (stride > 1 && conditions_hold_all(subject, modes, stride)) return;
   if (conditions_hold_all(subject, modes, 1)) return;
-  const auto entries = sort_by_piece(subject);
-  std::vector<PerPiece> magnitude;
+  const auto entries = sort_by_connected_component(subject);
+  std::vector<PerConnectedComponent> magnitude;
   for (std::size_t f = 0; f < subject.A.system().spaces.size(); ++f)
-    magnitude.push_back(solvers::magnitudes(subject.A, subject.unknowns(), subject.pieces.count, f, subject.is_free));
+    magnitude.push_back(
+        solvers::magnitudes(subject.A, subject.unknowns(), subject.connected_components.count, f, subject.is_free));
   std::vector<Image> images;
   for (const auto& mode : modes) images.push_back(image_of(subject, mode, magnitude[mode.field], entries));
 
   std::int32_t first = -1, count = 0;
-  std::vector<std::string> names; // modes on the first singular piece
+  std::vector<std::string> names; // modes on the first singular connected component
   std::vector<Mode> unfixed;
-  for (std::int32_t p = 0; p < subject.pieces.count; ++p) {
-    const auto piece = static_cast<std::size_t>(p);
+  for (std::int32_t p = 0; p < subject.connected_components.count; ++p) {
+    const auto connected_component = static_cast<std::size_t>(p);
     std::vector<std::span<double>> vectors;
     std::vector<Mode> of_vectors;
     for (std::size_t m = 0; m < modes.size(); ++m) {
-      if (images[m].exists[piece] == 0) continue;
+      if (images[m].exists[connected_component] == 0) continue;
       vectors.push_back(std::span(images[m].values)
-                            .subspan(entries.begins[piece], entries.begins[piece + 1] - entries.begins[piece]));
+                            .subspan(entries.begins[connected_component],
+                                     entries.begins[connected_component + 1] - entries.begins[connected_component]));
       of_vectors.push_back(modes[m]);
     }
     const auto found = dependent(vectors, solvers::null_space_noise);
@@ -335,19 +346,20 @@ void require_no_null_vectors(const Subject& subject) {
   }
   if (count == 0) return;
   names.erase(std::unique(names.begin(), names.end()), names.end());
-  const auto more = count == 1 ? "" : fmt::format(" (and on {} more pieces)", count - 1);
+  const auto more = count == 1 ? "" : fmt::format(" (and on {} more connected components)", count - 1);
   const auto& form = subject.request.statement.form_name;
   // Constraints exist for linear problems only, and derivatives of residuals may vanish at one state alone.
   const auto constraint =
       subject.request.is_residual
           ? std::string(" start from another state (fields.NAME.initial) if it sees them there,")
           : fmt::format(" fix the null space with [[constraint]] ({}),", constraint_advice(subject, unfixed));
-  throw base::InputError(at(
-      subject.request.statement.places.source,
-      fmt::format("the problem is singular: {} does not see {}{}, and no condition fixes {}{}{}; "
-                  "fix values with [[dirichlet]],{} or add a term without derivatives to {}",
-                  form, base::join(names, ", "), subject.request.is_residual ? " at the starting state" : "",
-                  names.size() == 1 ? "them" : "any of them", describe_piece(subject, first), more, constraint, form)));
+  throw base::InputError(
+      at(subject.request.statement.places.source,
+         fmt::format("the problem is singular: {} does not see {}{}, and no condition fixes {}{}{}; "
+                     "fix values with [[dirichlet]],{} or add a term without derivatives to {}",
+                     form, base::join(names, ", "), subject.request.is_residual ? " at the starting state" : "",
+                     names.size() == 1 ? "them" : "any of them", describe_connected_component(subject, first), more,
+                     constraint, form)));
 }
 
 } // namespace

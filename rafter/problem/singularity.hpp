@@ -8,10 +8,11 @@
 /// place.
 namespace rafter::problem {
 
-/// Every free unknown needs an equation (a row of the operator that is not empty). On every connected piece of the
+/// Every free unknown needs an equation (a row of the operator that is not empty). On every connected component of the
 /// mesh, no combination of constants (and rotations of vector fields) that the conditions leave free may be in the null
-/// space, as it is in pure Neumann problems and for bodies that nothing holds. If conditions alone hold every piece,
-/// this needs no application of the operator, else one per field and function, however many pieces there are.
+/// space, as it is in pure Neumann problems and for bodies that nothing holds. If conditions alone hold every connected
+/// component, this needs no application of the operator, else one per field and function, however many connected
+/// components there are.
 void require_regular(const op::Operator& A, const Probe& probe, const Request& request,
                      const solvers::NullSpace& fixed);
 

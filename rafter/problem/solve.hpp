@@ -44,7 +44,7 @@ struct SolveResult {
 /// Solves A x = b with the operator's Dirichlet conditions, starting from zero; `b` is the vector of the linear form
 /// (assemble), not yet changed for the conditions. Numerical failures are reported in the result. Before that the
 /// operator is applied to a random vector, by which InputError is thrown where it is not finite, not symmetric though
-/// the method needs that, or singular as far as constants and rigid motions tell; also for a right-hand side that is
+/// the method needs that, or singular as far as constants and rigid motions show; also for a right-hand side that is
 /// not finite, and where conditions on the null space do not fit the operator. (Null spaces are not looked for on a
 /// part of a mesh, where the method is cg unless it is named.) For the pressure of enclosed flow, an elastic body that
 /// nothing holds, and a pure Neumann problem:

@@ -187,7 +187,7 @@ Solved solve_prepared(const PreparedProblem& prepared, Phases& phases) {
 bool loses_digits_to_plan(const PreparedProblem& prepared, const Solution& solution) {
   if (prepared.stepper() != nullptr || prepared.residual_problem() != nullptr) return false;
   const auto& report = solution.report;
-  const bool is_rounded = report.relative_error > solvers::told_error;
+  const bool is_rounded = report.relative_error > solvers::least_reported_error;
   const bool is_refused = !solution.is_converged && report.method == "direct";
   return (is_rounded || is_refused) && std::ranges::any_of(prepared.operator_a().info(), [](const auto& kernel) {
            return kernel.plan.contraction == kernel::Contraction::separable;

@@ -131,7 +131,7 @@ private:
     const auto num_dofs = static_cast<std::int64_t>(layout_.run_dofs.size());
     const std::string i = context_.fresh("i");
     Statements body;
-    const NodePtr place = context_.lane_entry(iadd(imul(number, integer(num_dofs)), variable(i)));
+    const NodePtr place = context_.cell_entry(iadd(imul(number, integer(num_dofs)), variable(i)));
     const NodePtr first = context_.define_integer(body, "s", iload(list, place));
     const std::string entries = entries_of(layout_.run_dofs);
     const NodePtr component = imul(variable(i), integer(components_));
@@ -146,7 +146,7 @@ private:
     for (const auto& runs : run_classes(layout_.run_lengths)) {
       const std::string r = context_.fresh("r");
       Statements per_run;
-      const NodePtr entry = context_.lane_entry(
+      const NodePtr entry = context_.cell_entry(
           iadd(imul(context_.batch(), integer(layout_.num_runs)), iadd(integer(runs.first), variable(r))));
       const NodePtr start = context_.define_integer(per_run, "s", iload(buffer(space::role::run_starts), entry));
       if (is_permuted)
@@ -220,7 +220,7 @@ private:
                   [&](const NodePtr& number) { return iadd(iadd(start, imul(number, active)), cell); });
   }
   void list_interior(Statements& to) {
-    const NodePtr entry = context_.lane_entry(context_.batch());
+    const NodePtr entry = context_.cell_entry(context_.batch());
     const NodePtr start = context_.define_integer(to, "s", iload(buffer(space::role::interior_starts), entry));
     const NodePtr stride = context_.define_integer(to, "t", iload(buffer(space::role::interior_strides), entry));
     each_interior(to, context_.has_cell_lanes() ? context_.active_lanes() : nullptr,
@@ -448,7 +448,7 @@ void store_matrices(Context& context, int field, const std::string& source, Stat
   const std::string i = context.fresh("i");
   const NodePtr value = context.fitting(matrices, context.load(source, context.work_entry(variable(i))));
   to.push_back(loop(i, integer(std::int64_t{use.components} * use.num_dofs()),
-                    store(matrices, context.lane_entry(iadd(record, iadd(integer(first), variable(i)))), value)));
+                    store(matrices, context.cell_entry(iadd(record, iadd(integer(first), variable(i)))), value)));
 }
 
 } // namespace
@@ -483,7 +483,7 @@ void store_cell_vector(Context& context, int field, const std::string& source, c
   const NodePtr entry = context.define_integer(body, "d", iload(entries, variable(i)));
   for (int c = 0; c < components; ++c) {
     const NodePtr line = iadd(imul(context.batch(), integer(components)), integer(c));
-    const NodePtr place = context.lane_entry(iadd(imul(line, integer(num_dofs)), variable(i)));
+    const NodePtr place = context.cell_entry(iadd(imul(line, integer(num_dofs)), variable(i)));
     const NodePtr value =
         context.load(source, context.work_entry(iadd(integer(c * placement.component_stride), entry)));
     body.push_back(store(vector, place, context.fitting(vector, value)));
@@ -560,7 +560,7 @@ void mask(Context& context, int number, const std::string& target, const Placeme
     for (int c = 0; c < use.components; ++c)
       of_run.push_back(context.define(
           per_run, "m",
-          context.fetch(factors, context.lane_entry(iadd(imul(run, integer(use.components)), integer(c))))));
+          context.fetch(factors, context.cell_entry(iadd(imul(run, integer(use.components)), integer(c))))));
     const NodePtr number_of_dof =
         iadd(integer(runs.first_dof), iadd(imul(variable(r), integer(runs.length)), variable(k)));
     const NodePtr dof = context.define_integer(per_dof, "d", iload(dofs, number_of_dof));
@@ -587,7 +587,7 @@ void load_nodes(Context& context, const std::string& target, const Placement& pl
     const NodePtr entry =
         iadd(imul(iadd(imul(context.data_row(), integer(nodes)), variable(i)), integer(dim)), integer(a));
     body.push_back(store(target, context.work_entry(iadd(integer(a * placement.component_stride), place)),
-                         context.fetch(source, context.lane_entry(entry))));
+                         context.fetch(source, context.cell_entry(entry))));
   }
   to.push_back(loop(i, integer(nodes), block(body)));
 }

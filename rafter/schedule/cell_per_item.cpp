@@ -85,7 +85,7 @@ bool accepts_cell_per_item(const LoweringInput& input, const Plan&) {
 
 LoopProgram lower_cell_per_item(const LoweringInput& input, const Plan& plan) {
   const Plan of_items = for_items(plan);
-  const auto axis = has_cell_lanes(plan) ? LaneAxis::cell : LaneAxis::item;
+  const auto axis = has_cell_lanes(plan) ? ParallelAxis::cell : ParallelAxis::item;
   Context context(input, of_items, axis, subbatches_of_pass(*input.program, of_items));
   Statements of_pass;
   lower_cells(context, of_pass);

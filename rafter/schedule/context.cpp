@@ -7,8 +7,8 @@
 
 namespace rafter::schedule {
 
-Context::Context(const LoweringInput& lowering, const Plan& chosen, LaneAxis axis, int of_pass)
-    : input(lowering), program(*lowering.program), plan(chosen), lane_axis(axis), subbatches(of_pass) {
+Context::Context(const LoweringInput& lowering, const Plan& chosen, ParallelAxis axis, int of_pass)
+    : input(lowering), program(*lowering.program), plan(chosen), parallel_axis(axis), subbatches(of_pass) {
   result.vector_width = has_lanes() ? chosen.vector_width : 1;
 }
 

@@ -23,7 +23,7 @@ struct Stream {
 };
 
 /// Cells or points that stand side by side, and where they stand.
-enum class LaneAxis : std::uint8_t {
+enum class ParallelAxis : std::uint8_t {
   none,  ///< nothing: scalars, cells one after the other
   item,  ///< cells of a batch, across the items of a group
   cell,  ///< cells of a sub-batch, across SIMD lanes
@@ -34,12 +34,12 @@ enum class LaneAxis : std::uint8_t {
 class Context {
 public:
   /// `subbatches`: number of sub-batches whose numbers stand side by side in work arrays.
-  Context(const LoweringInput& input, const Plan& plan, LaneAxis lane_axis, int subbatches = 1);
+  Context(const LoweringInput& input, const Plan& plan, ParallelAxis parallel_axis, int subbatches = 1);
 
   const LoweringInput& input;
   const kernel::TensorProgram& program;
   const Plan& plan;
-  LaneAxis lane_axis;                    ///< axis of the statements that are made now
+  ParallelAxis parallel_axis;            ///< axis of the statements that are made now
   const int subbatches;                  ///< sub-batches that work arrays hold side by side
   NodePtr subbatch_of_pass = integer(0); ///< the one of them that the statements made now are for
   LoopProgram result;
@@ -48,9 +48,9 @@ public:
 
   bool in_groups() const { return schedule::has_items(plan); }
   bool has_lanes() const { return has_cell_lanes() || has_point_lanes(); }
-  bool has_items() const { return lane_axis == LaneAxis::item; }
-  bool has_cell_lanes() const { return lane_axis == LaneAxis::cell; }
-  bool has_point_lanes() const { return lane_axis == LaneAxis::point; }
+  bool has_items() const { return parallel_axis == ParallelAxis::item; }
+  bool has_cell_lanes() const { return parallel_axis == ParallelAxis::cell; }
+  bool has_point_lanes() const { return parallel_axis == ParallelAxis::point; }
   /// Sub-batches of a batch.
   int num_subbatches() const { return has_lanes() ? input.access.cells_per_batch / plan.vector_width : 1; }
   /// Turns that they take.
@@ -67,7 +67,7 @@ public:
   /// start + place in the lanes, where points stand there.
   NodePtr at_point(NodePtr start) const { return has_point_lanes() ? iadd(std::move(start), lane()) : start; }
   /// Element of a global array with one entry per cell of a batch: entry * cells + cell, as whole registers.
-  NodePtr lane_entry(NodePtr entry) const {
+  NodePtr cell_entry(NodePtr entry) const {
     if (!has_cell_lanes()) return at_cell(imul(std::move(entry), integer(input.access.cells_per_batch)));
     return iadd(first_of_subbatch(std::move(entry)), lane());
   }

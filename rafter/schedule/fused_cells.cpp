@@ -55,12 +55,12 @@ void lower_fused_points(Context& context, Statements& to) {
   FusedArrays arrays(context, true);
   const int num_outputs = static_cast<int>(arrays.outputs.size());
   load_fields(arrays, to);
-  context.lane_axis = LaneAxis::point;
+  context.parallel_axis = ParallelAxis::point;
   Statements cell;
   evaluate_fields(arrays, cell);
   for (int o = 0; o < num_outputs; ++o) integrate(arrays, o, cell);
   to.push_back(loop("cell", integer(context.plan.vector_width), block(std::move(cell))));
-  context.lane_axis = LaneAxis::cell;
+  context.parallel_axis = ParallelAxis::cell;
   for (int o = 0; o < num_outputs; ++o) store_field(arrays, o, to);
 }
 

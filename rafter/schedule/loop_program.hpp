@@ -160,12 +160,12 @@ inline constexpr const char* input_vector =
     "input_vector"; ///< vectors of trial functions, then of data fields, by number of the field
 inline constexpr const char* output_vector = "output_vector"; ///< vectors by number of the test field
 inline constexpr const char* integral =
-    "integral"; ///< values of a functional, one sum per batch and lane: by number of the value
+    "integral"; ///< values of a functional, one sum per batch and cell: by number of the value
 inline constexpr const char* num_active = "num_active"; ///< cells of a batch
 inline constexpr const char* chunk_bounds =
     "chunk_bounds"; ///< first batch of a chunk, and that behind its last one: shape (chunk, 2)
 inline constexpr const char* mask =
-    "mask"; ///< masks of the tensor program, floats by number: shape (batch, run, component, lane)
+    "mask"; ///< masks of the tensor program, floats by number: shape (batch, run, component, cell)
 inline constexpr const char* data_rows = "data_rows"; ///< row of the data per cell that a batch reads
 inline constexpr const char* map = "map";             ///< coefficients of the maps of cells
 inline constexpr const char* nodes = "nodes";         ///< geometry nodes of cells

@@ -7,7 +7,7 @@ namespace rafter::schedule {
 bool accepts_plain(const LoweringInput& input, const Plan&) { return input.target.has_lanes; }
 
 LoopProgram lower_plain(const LoweringInput& input, const Plan& plan) {
-  Context context(input, plan, LaneAxis::none);
+  Context context(input, plan, ParallelAxis::none);
   Statements body;
   lower_steps(context, body);
   context.result.body = block(context.with_data_row({loop("cell", context.num_active(), block(body))}));

@@ -110,7 +110,7 @@ NodePtr PointStage::atom(const Atom& a) {
   const auto per_cell = [&](const std::string& role, int count, int entry) {
     context_.announce_row(role, count);
     return context_.fetch(context_.global(role),
-                          context_.lane_entry(iadd(imul(context_.data_row(), integer(count)), integer(entry))));
+                          context_.cell_entry(iadd(imul(context_.data_row(), integer(count)), integer(entry))));
   };
   switch (a.kind) {
   case AtomKind::parameter:
@@ -121,7 +121,7 @@ NodePtr PointStage::atom(const Atom& a) {
     // one more parameter says how many coefficients a cell has: the array may serve several kernels
     const NodePtr count = iload(context_.global(role::mode, 0, Type::integer), integer(1));
     return context_.fetch(context_.global(role::cell_coefficients),
-                          context_.lane_entry(iadd(imul(context_.data_row(), count), integer(a.a))));
+                          context_.cell_entry(iadd(imul(context_.data_row(), count), integer(a.a))));
   }
   case AtomKind::map_coefficient: {
     const int modes = static_cast<int>(kernel::map_modes(program.function.map, program.tdim).size());
@@ -171,7 +171,7 @@ void PointStage::at_cell(Statements& to) {
     if (output.kind == OutputKind::stored_cell)
       write_stored(
           role::stored_cell,
-          context_.lane_entry(iadd(imul(context_.data_row(), integer(num_stored_cells_)), integer(output.component))),
+          context_.cell_entry(iadd(imul(context_.data_row(), integer(num_stored_cells_)), integer(output.component))),
           value(output.node), to);
 }
 
@@ -229,7 +229,7 @@ void end_integral(Context& context, Statements& to) {
     // Padded lanes and items repeat a cell, and write nothing.
     const std::string sums = context.global(role::integral, output.component, Type::real, true);
     const NodePtr total = context.load("total", context.work_entry(integer(output.component)));
-    NodePtr adding = add(sums, context.lane_entry(context.batch()), context.fitting(sums, total),
+    NodePtr adding = add(sums, context.cell_entry(context.batch()), context.fitting(sums, total),
                          context.has_cell_lanes() ? context.active_lanes() : nullptr);
     if (context.has_items())
       adding = branch(ilt(context.at_cell(integer(0)), context.num_active()), block({adding}), block({}));

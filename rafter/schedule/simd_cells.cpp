@@ -31,7 +31,7 @@ void lower_cells(Context& context, Statements& to) {
 }
 
 LoopProgram lower_simd_cells(const LoweringInput& input, const Plan& plan) {
-  Context context(input, plan, LaneAxis::cell, subbatches_of_pass(*input.program, plan));
+  Context context(input, plan, ParallelAxis::cell, subbatches_of_pass(*input.program, plan));
   Statements body;
   lower_cells(context, body);
   return finished(context, std::move(body));

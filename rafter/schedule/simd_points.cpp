@@ -16,7 +16,7 @@ bool accepts_simd_points(const LoweringInput& input, const Plan& plan) {
 }
 
 LoopProgram lower_simd_points(const LoweringInput& input, const Plan& plan) {
-  Context context(input, plan, LaneAxis::cell);
+  Context context(input, plan, ParallelAxis::cell);
   Statements body;
   lower_fused_points(context, body);
   return finished(context, std::move(body));

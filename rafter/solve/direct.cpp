@@ -85,7 +85,7 @@ private:
     auto result = is_met ? progress_.converged() : RoundingLevel::converged(norm_, progress_);
     if (!is_met)
       result.warning += "; " + describe_trust(error);
-    else if (error > told_error)
+    else if (error > least_reported_error)
       result.warning = describe_trust(error);
     result.relative_error = error;
     return result;

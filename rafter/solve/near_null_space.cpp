@@ -4,7 +4,7 @@
 #include <numeric>
 #include <optional>
 
-#include <rafter/mesh/pieces.hpp>
+#include <rafter/mesh/connected_components.hpp>
 #include <rafter/operator/generate/unknowns.hpp>
 #include <rafter/solve/rigid_modes.hpp>
 #include <rafter/space/function_space.hpp>
@@ -57,16 +57,17 @@ NearNullSpace make_near_null_space(const op::System& system) {
                        .component = std::vector<std::int32_t>(size, -1),
                        .modes = {},
                        .mode_component = {}};
-  std::optional<mesh::Pieces> pieces; // rotations alone need to know where nodes are, which takes long
+  // Rotations alone need to know where nodes are, which takes long.
+  std::optional<mesh::ConnectedComponents> connected_components;
   std::optional<op::Unknowns> unknowns;
   std::int32_t first_component = 0;
   for (std::size_t f = 0; f < system.spaces.size(); ++f) {
     number_nodes(system, f, cells, first_component, result);
     add_constants(first_component, system.spaces[f]->num_components(), result);
     for (const auto& mode : rotation_modes(system, f)) {
-      if (!pieces) pieces = mesh::connected_pieces(*system.mesh, cells);
-      if (!unknowns) unknowns = op::make_unknowns(system, *pieces);
-      const auto centres = centres_for(*unknowns, pieces->count, mode);
+      if (!connected_components) connected_components = mesh::connected_components(*system.mesh, cells);
+      if (!unknowns) unknowns = op::make_unknowns(system, *connected_components);
+      const auto centres = centres_for(*unknowns, connected_components->count, mode);
       auto& values = result.modes.emplace_back(size, 0.0);
       for (std::size_t i = 0; i < size; ++i) values[i] = mode_value(*unknowns, mode, centres, i);
       result.mode_component.push_back(-1);

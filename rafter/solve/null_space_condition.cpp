@@ -56,8 +56,9 @@ std::shared_ptr<op::GeneratedForm> build_mass(const NullSpaceCondition& conditio
 }
 
 ConstrainedOperator::ConstrainedOperator(const op::Operator& A)
-    : A_(A), pieces_(mesh::connected_pieces(*A.system().mesh, op::reach_of(A.form(), A.system()).any)),
-      unknowns_(op::make_unknowns(A.system(), pieces_)), is_free_(static_cast<std::size_t>(A.size()), 1) {
+    : A_(A),
+      connected_components_(mesh::connected_components(*A.system().mesh, op::reach_of(A.form(), A.system()).any)),
+      unknowns_(op::make_unknowns(A.system(), connected_components_)), is_free_(static_cast<std::size_t>(A.size()), 1) {
   mesh::require_whole(*A.system().mesh, "null spaces");
   for (const auto entry : A.constraints().entries) is_free_[static_cast<std::size_t>(entry)] = 0;
 }
@@ -107,31 +108,32 @@ private:
                                          condition_.point.size(), condition_.point.size() == 1 ? "" : "s", dim));
   }
 
-  void add(const FreeModes& modes, const FreeModes::Combination& combination, std::int32_t piece, std::size_t kind) {
+  void add(const FreeModes& modes, const FreeModes::Combination& combination, std::int32_t connected_component,
+           std::size_t kind) {
     if (result_.vectors.size() == max_modes)
-      throw base::InputError(
-          fmt::format("more than {} null vectors, on {} pieces of the mesh that do not touch, are not "
-                      "accepted: hold the pieces, or solve for them apart",
-                      max_modes, on_.pieces_.count));
+      throw base::InputError(fmt::format("more than {} null vectors, on {} connected components of the mesh, are not "
+                                         "accepted: hold them, or solve for each of them apart",
+                                         max_modes, on_.connected_components_.count));
     Vector vector = on_.A_.make_vector();
     VectorOps(on_.A_.device()).fill(0, vector);
-    modes.evaluate(combination, piece, vector.host_write());
+    modes.evaluate(combination, connected_component, vector.host_write());
     result_.vectors.push_back(std::move(vector));
     result_.names.push_back(combination.name);
     kinds_.push_back(kind);
-    pieces_.push_back(piece);
+    connected_components_.push_back(connected_component);
   }
   FreeModes free_modes(std::vector<Mode> modes) const {
-    return {on_.unknowns_, on_.pieces_.count, std::move(modes), on_.A_.constraints().entries};
+    return {on_.unknowns_, on_.connected_components_.count, std::move(modes), on_.A_.constraints().entries};
   }
 
   [[noreturn]] void refuse_held(const std::string& name) const {
-    throw base::InputError(
-        fmt::format("{} are held by Dirichlet conditions{}: there is nothing of them left to fix", name,
-                    on_.pieces_.count > 1 && condition_.kind != Kind::point ? " on every piece" : ""));
+    throw base::InputError(fmt::format(
+        "{} are held by Dirichlet conditions{}: there is nothing of them left to fix", name,
+        on_.connected_components_.count > 1 && condition_.kind != Kind::point ? " on every connected component" : ""));
   }
 
-  /// Adds constants of every component, on the pieces where no condition holds them or on the piece of the point.
+  /// Adds constants of every component, on the connected components where no condition holds them or on that of the
+  /// point.
   void add_constants() {
     const auto constants = constant_modes(on_.A_.system(), field_);
     const auto at = condition_.kind == Kind::point ? std::optional(point_weights()) : std::nullopt;
@@ -139,10 +141,11 @@ private:
       const auto component = static_cast<std::size_t>(components_[i]);
       const auto modes = free_modes({constants[component]});
       const auto before = result_.vectors.size();
-      for (std::int32_t piece = 0; piece < on_.pieces_.count; ++piece) {
-        if (at && at->piece != piece) continue;
-        for (const auto& combination : modes.on(piece)) {
-          add(modes, combination, piece, component);
+      for (std::int32_t connected_component = 0; connected_component < on_.connected_components_.count;
+           ++connected_component) {
+        if (at && at->connected_component != connected_component) continue;
+        for (const auto& combination : modes.on(connected_component)) {
+          add(modes, combination, connected_component, component);
           result_.weights.push_back(at ? at->weights[component] : std::vector<NullModes::Weight>());
           result_.targets.push_back(condition_.values[i] * (at ? 1 : square_integral(result_.vectors.back())));
         }
@@ -155,7 +158,7 @@ private:
   double square_integral(const Vector& vector) const { return VectorOps(vector.device()).dot(load_of(vector), vector); }
 
   struct PointWeights {
-    std::int32_t piece = -1;
+    std::int32_t connected_component = -1;
     std::vector<std::vector<NullModes::Weight>> weights; ///< shape (component, dof of the cell)
   };
   PointWeights point_weights() const {
@@ -166,14 +169,14 @@ private:
                                          mesh::describe_point(condition_.point), describe_extent(mesh),
                                          mesh::describe_nearest_node(mesh, condition_.point)));
     const auto group = static_cast<std::size_t>(found->group), cell = static_cast<std::size_t>(found->cell);
-    PointWeights result{on_.pieces_.of_cell[group][cell], {}};
-    if (result.piece < 0)
+    PointWeights result{on_.connected_components_.of_cell[group][cell], {}};
+    if (result.connected_component < 0)
       throw base::InputError(fmt::format("no integral of the form reaches the cell at the point {}",
                                          mesh::describe_point(condition_.point)));
     const auto basis = space_.element(mesh.groups[group].shape)->tabulate(found->reference);
     std::vector<std::int32_t> entries(static_cast<std::size_t>(basis.num_dofs * space_.num_components()));
     const auto position = space_.position(found->group, found->cell);
-    space_.cell_dofs(position.block, position.batch, position.lane, entries);
+    space_.cell_dofs(position.block, position.batch, position.cell, entries);
     const auto offset = static_cast<std::size_t>(on_.A_.system().offset(field_));
     for (int c = 0; c < space_.num_components(); ++c) {
       auto& weights = result.weights.emplace_back();
@@ -184,13 +187,15 @@ private:
     return result;
   }
 
-  /// Adds translations and rotations, in the combinations that conditions leave free on each piece.
+  /// Adds translations and rotations, in the combinations that conditions leave free on each connected component.
   void add_rigid_modes() {
     auto all = constant_modes(on_.A_.system(), field_);
     for (auto& mode : rotation_modes(on_.A_.system(), field_)) all.push_back(std::move(mode));
     const auto modes = free_modes(std::move(all));
-    for (std::int32_t piece = 0; piece < on_.pieces_.count; ++piece)
-      for (const auto& combination : modes.on(piece)) add(modes, combination, piece, combination.mode);
+    for (std::int32_t connected_component = 0; connected_component < on_.connected_components_.count;
+         ++connected_component)
+      for (const auto& combination : modes.on(connected_component))
+        add(modes, combination, connected_component, combination.mode);
     if (result_.vectors.empty()) refuse_held("all rigid modes of " + space_.name);
     result_.weights.resize(result_.vectors.size());
     result_.targets.assign(result_.vectors.size(), 0.0);
@@ -208,10 +213,10 @@ private:
   }
 
   /// Keeps of each kind of mode (constants of a component, a rotation) those that the operator maps to zero, on the
-  /// pieces where it does; throws InputError where there is none. Constrained entries, which hold rounding errors, are
-  /// set to zero.
+  /// connected components where it does; throws InputError where there is none. Constrained entries, which hold
+  /// rounding errors, are set to zero.
   void require_null() {
-    const auto magnitude = magnitudes(on_.A_, on_.unknowns_, on_.pieces_.count, field_, on_.is_free_);
+    const auto magnitude = magnitudes(on_.A_, on_.unknowns_, on_.connected_components_.count, field_, on_.is_free_);
     std::vector<double> parts; // |A v| / (|A| |v|)
     for (std::size_t i = 0; i < result_.vectors.size(); ++i) parts.push_back(image_part(i, magnitude));
     for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -235,13 +240,13 @@ private:
     result_ = std::move(kept);
   }
 
-  double image_part(std::size_t i, const PerPiece& magnitude) {
+  double image_part(std::size_t i, const PerConnectedComponent& magnitude) {
     auto& vector = result_.vectors[i];
     for (const auto entry : on_.A_.constraints().entries) vector.host_write()[static_cast<std::size_t>(entry)] = 0;
     Vector image = on_.A_.make_vector();
     on_.A_.apply(vector, image);
     const VectorOps ops(on_.A_.device());
-    const double scale = magnitude[static_cast<std::size_t>(pieces_[i])];
+    const double scale = magnitude[static_cast<std::size_t>(connected_components_[i])];
     return ops.norm(image) / ((scale > 0 ? scale : *std::ranges::max_element(magnitude)) * ops.norm(vector));
   }
 
@@ -252,8 +257,8 @@ private:
   std::vector<int> components_;
   op::Operator mass_;
   NullModes result_;
-  std::vector<std::size_t> kinds_;   ///< kind of each mode: vectors of one kind differ in their pieces
-  std::vector<std::int32_t> pieces_; ///< piece of each mode
+  std::vector<std::size_t> kinds_; ///< kind of each mode: vectors of one kind differ in their connected components
+  std::vector<std::int32_t> connected_components_; ///< connected component of each mode
 };
 
 NullModes ConstrainedOperator::modes(const NullSpaceCondition& condition,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <rafter/mesh/pieces.hpp>
+#include <rafter/mesh/connected_components.hpp>
 #include <rafter/operator/generate/unknowns.hpp>
 #include <rafter/operator/operator.hpp>
 #include <rafter/solve/null_space.hpp>
@@ -12,10 +12,10 @@ namespace rafter::solvers {
 /// Fixes the part of one field that an operator leaves open.
 struct NullSpaceCondition {
   enum class Kind {
-    mean,  ///< integral means of the components, on every piece of the mesh where nothing else fixes them
+    mean,  ///< integral means of the components, on every connected component of the mesh where nothing else fixes them
     point, ///< values of the components at a point
     /// The field is L2-orthogonal to the translations and rotations that Dirichlet conditions leave free, on every
-    /// piece.
+    /// connected component.
     rigid_modes
   };
   std::shared_ptr<const space::FunctionSpace> space;
@@ -55,7 +55,7 @@ public:
 
 private:
   const op::Operator& A_;
-  mesh::Pieces pieces_;
+  mesh::ConnectedComponents connected_components_;
   op::Unknowns unknowns_;
   std::vector<std::uint8_t> is_free_; ///< shape (entry)
   friend class ModeBuilder;

@@ -316,7 +316,7 @@ bool is_swamped(const LinearOperator& A, const Vector& b, const Vector& x) {
 void take_product_norm(const LinearOperator& A, const Vector& b, const Vector& x, const ReferenceNorm& reference,
                        Result& result) {
   const bool is_exact = result.status == Status::converged && result.is_at_rounding && result.relative_error &&
-                        *result.relative_error <= told_error;
+                        *result.relative_error <= least_reported_error;
   if (!is_exact || !reference) return;
   const double forces = reference(x), rounding = rounding_of_product(A, b, x);
   if (!(forces <= RoundingLevel::num_roundings * rounding)) return;

@@ -126,7 +126,7 @@ std::string describe_state(const op::System& system, const Vector& u, std::int32
     const auto shape = system.mesh->groups[static_cast<std::size_t>(g)].shape;
     entries.resize(static_cast<std::size_t>(space.element(shape)->num_dofs() * space.num_components()));
     const auto position = space.position(g, cell);
-    space.cell_dofs(position.block, position.batch, position.lane, entries);
+    space.cell_dofs(position.block, position.batch, position.cell, entries);
     double least = std::numeric_limits<double>::infinity(), largest = -least;
     for (const auto entry : entries) {
       const double value = values[static_cast<std::size_t>(system.offset(f)) + static_cast<std::size_t>(entry)];
@@ -156,7 +156,7 @@ std::string ResidualProblem::describe_non_finite(const Vector& r, const Vector& 
       entries.resize(static_cast<std::size_t>(space.element(group.shape)->num_dofs() * space.num_components()));
       for (std::int32_t cell = 0; cell < group.num_cells(); ++cell) {
         const auto position = space.position(static_cast<std::int32_t>(g), cell);
-        space.cell_dofs(position.block, position.batch, position.lane, entries);
+        space.cell_dofs(position.block, position.batch, position.cell, entries);
         const auto count = std::ranges::count_if(
             entries, [&](std::int32_t entry) { return !std::isfinite(of_field[static_cast<std::size_t>(entry)]); });
         if (count <= most) continue;

@@ -197,7 +197,7 @@ std::string describe_trust(double relative_error) {
                                      : fmt::format("{} digits of the solution are", digits);
   return fmt::format("{} to be trusted: rounding errors may change it by {:.1e} of the largest value of a field{}",
                      trusted, relative_error,
-                     relative_error > told_error ? ", since the operator is ill conditioned" : "");
+                     relative_error > least_reported_error ? ", since the operator is ill conditioned" : "");
 }
 
 } // namespace rafter::solvers

@@ -51,8 +51,8 @@ bool is_singular_to_rounding(const SolvedSystem& system);
 /// Says whether A d = x can be solved. It cannot where A is singular and x has grown along its null space.
 bool has_inverse_image(const SolvedSystem& system);
 
-inline constexpr double told_error = 1e-8;   ///< estimates of errors above this are told
-inline constexpr double useless_error = 0.1; ///< above this no digit is to be trusted, and nothing was solved
+inline constexpr double least_reported_error = 1e-8; ///< estimates of errors above this are reported
+inline constexpr double useless_error = 0.1;         ///< above this no digit is to be trusted, and nothing was solved
 
 /// Returns a sentence for Result::warning about the solution, such as "about 5 digits ... are to be trusted".
 std::string describe_trust(double relative_error);

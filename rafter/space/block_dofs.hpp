@@ -11,14 +11,14 @@ namespace rafter::space {
 /// Says where the dofs of the batches of one block are in the local vector.
 struct BlockDofs {
   ElementLayout layout;
-  /// First entry of each run, shape (batch, run, lane); padded lanes repeat the last active lane.
+  /// First entry of each run, shape (batch, run, cell); padding repeats the last active cell.
   base::RawVector<std::int32_t> run_starts;
-  /// Offsets into layout.permutations, shape (batch, run, lane); empty where runs have one dof each.
+  /// Offsets into layout.permutations, shape (batch, run, cell); empty where runs have one dof each.
   base::RawVector<std::int32_t> run_permutations;
   /// First entry of the interior run, shape (batch).
   base::AlignedVector<std::int32_t> interior_starts;
-  /// Number of the batch's pattern, from 1, where all lanes are active and see the entities of each run in the same
-  /// orientation, so that its runs are gathered whole; 0 where lanes differ or the block has too many patterns. Shape
+  /// Number of the batch's pattern, from 1, where all cells are active and see the entities of each run in the same
+  /// orientation, so that its runs are gathered whole; 0 where cells differ or the block has too many patterns. Shape
   /// (batch).
   base::AlignedVector<std::int32_t> pattern_numbers;
   /// Offsets into layout.arrangements, shape (pattern, run).
@@ -39,11 +39,11 @@ struct BlockDofs {
 struct ListDofs {
   std::int32_t group = 0;
   int cells_per_batch = 8;
-  std::vector<std::int32_t> cells; ///< numbers in the group, shape (batch, lane)
+  std::vector<std::int32_t> cells; ///< numbers in the group, shape (batch, cell)
   ElementLayout layout;
-  /// They mean what those of BlockDofs mean; shape (batch, run, lane).
+  /// They mean what those of BlockDofs mean; shape (batch, run, cell).
   base::AlignedVector<std::int32_t> run_starts, run_permutations;
-  /// First entry of a cell's interior dofs, and the distance from one to the next; shape (batch, lane), empty without.
+  /// First entry of a cell's interior dofs, and the distance from one to the next; shape (batch, cell), empty without.
   base::AlignedVector<std::int32_t> interior_starts, interior_strides;
 };
 

@@ -30,9 +30,9 @@ template <class Visit> void for_each_entry(const FunctionSpace& space, const Fun
     shared.resize(static_cast<std::size_t>(num_dofs));
     own.resize(shared.size());
     for (std::int32_t batch = 0; batch < batches.blocks[b].num_batches; ++batch)
-      for (int lane = 0; lane < batches.num_active(block, batch); ++lane) {
-        space.cell_dofs(block, batch, lane, shared);
-        broken.cell_dofs(block, batch, lane, own);
+      for (int cell = 0; cell < batches.num_active(block, batch); ++cell) {
+        space.cell_dofs(block, batch, cell, shared);
+        broken.cell_dofs(block, batch, cell, own);
         for (std::size_t i = 0; i < shared.size(); ++i)
           visit(static_cast<std::size_t>(shared[i]), static_cast<std::size_t>(own[i]));
       }

@@ -137,7 +137,7 @@ private:
     entries_.resize(num_dofs * values_.size());
     points_.resize(dofs.size() * dim);
     const auto position = space_.position(facet.group, facet.cell);
-    space_.cell_dofs(position.block, position.batch, position.lane, entries_);
+    space_.cell_dofs(position.block, position.batch, position.cell, entries_);
     space_.node_points(facet.group, facet.cell, dofs, points_);
     for (std::size_t i = 0; i < dofs.size(); ++i) {
       const auto dof = static_cast<std::size_t>(dofs[i]);

@@ -64,12 +64,12 @@ private:
     else
       visit(dofs_.run_starts, dofs_.layout.run_lengths);
   }
-  /// `starts`: first entries of runs, shape (batch, run, lane).
+  /// `starts`: first entries of runs, shape (batch, run, cell).
   template <class Starts> void visit(const Starts& starts, const std::vector<int>& lengths) {
     const std::size_t num_starts = starts.size() / dofs_.interior_starts.size();
     const auto* start = starts.data() + batch_ * num_starts;
     for (const int length : lengths)
-      for (std::size_t lane = 0; lane < num_starts / lengths.size(); ++lane) visit_run(*start++, length * components_);
+      for (std::size_t cell = 0; cell < num_starts / lengths.size(); ++cell) visit_run(*start++, length * components_);
   }
   void visit_run(std::int32_t start, int count) {
     if (start >= near_begin_ && start < near_end_) return;

@@ -82,7 +82,7 @@ std::vector<double> FieldEvaluator::cell_coefficients(std::span<const double> ve
                                        space_->name, vector.size(), space_->num_local()));
   const auto position = space_->position(group_, cell);
   std::vector<std::int32_t> entries(static_cast<std::size_t>(field_.num_dofs * space_->num_components()));
-  space_->cell_dofs(position.block, position.batch, position.lane, entries);
+  space_->cell_dofs(position.block, position.batch, position.cell, entries);
   std::vector<double> coefficients;
   coefficients.reserve(entries.size());
   for (const std::int32_t entry : entries) coefficients.push_back(vector[static_cast<std::size_t>(entry)]);

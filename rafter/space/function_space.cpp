@@ -19,7 +19,7 @@
 namespace rafter::space {
 namespace {
 
-/// Places in the batches are numbered block by block, the lanes of a batch one after the other.
+/// Places in the batches are numbered block by block, the cells of a batch one after the other.
 using Places = std::vector<base::RawVector<std::uint32_t>>;
 
 /// Inverts the cell lists of the batches, in which every cell must occur exactly once.
@@ -108,10 +108,10 @@ FunctionSpace::Position FunctionSpace::position(std::int32_t group, std::int32_t
       break;
     ++block;
   }
-  return {.block = block, .batch = static_cast<std::int32_t>(place / width), .lane = static_cast<int>(place % width)};
+  return {.block = block, .batch = static_cast<std::int32_t>(place / width), .cell = static_cast<int>(place % width)};
 }
 
-void FunctionSpace::cell_dofs(int block, std::int32_t batch, int lane, std::span<std::int32_t> entries) const {
+void FunctionSpace::cell_dofs(int block, std::int32_t batch, int cell, std::span<std::int32_t> entries) const {
   const BlockDofs& dofs = blocks_[static_cast<std::size_t>(block)];
   const ElementLayout& layout = dofs.layout;
   const auto cells_per_batch = static_cast<std::size_t>(batches().cells_per_batch);
@@ -122,7 +122,7 @@ void FunctionSpace::cell_dofs(int block, std::int32_t batch, int lane, std::span
                                           num_local_dofs * static_cast<std::size_t>(num_c)));
   const int* dof = layout.run_dofs.data();
   std::size_t at =
-      static_cast<std::size_t>(batch) * layout.run_dims.size() * cells_per_batch + static_cast<std::size_t>(lane);
+      static_cast<std::size_t>(batch) * layout.run_dims.size() * cells_per_batch + static_cast<std::size_t>(cell);
   for (const int length : layout.run_lengths) {
     const std::int32_t* permutation = permutation_of(dofs, at);
     for (int k = 0; k < length; ++k, ++dof)
@@ -132,7 +132,7 @@ void FunctionSpace::cell_dofs(int block, std::int32_t batch, int lane, std::span
     at += cells_per_batch;
   }
   const int active = batches().num_active(block, batch);
-  std::int32_t entry = dofs.interior_starts[static_cast<std::size_t>(batch)] + std::min(lane, active - 1);
+  std::int32_t entry = dofs.interior_starts[static_cast<std::size_t>(batch)] + std::min(cell, active - 1);
   for (const int i : layout.interior_dofs)
     for (int c = 0; c < num_c; ++c, entry += active)
       entries[static_cast<std::size_t>(c) * num_local_dofs + static_cast<std::size_t>(i)] = entry;
@@ -157,18 +157,18 @@ ListDofs FunctionSpace::make_list_dofs(std::int32_t group, std::span<const std::
     list.interior_strides.resize(num_slots);
   }
   for (std::size_t slot = 0; slot < num_slots; ++slot) {
-    const Position cell = position(group, cells[slot]);
-    const BlockDofs& dofs = blocks_[static_cast<std::size_t>(cell.block)];
-    const auto batch = static_cast<std::size_t>(cell.batch);
+    const Position at = position(group, cells[slot]);
+    const BlockDofs& dofs = blocks_[static_cast<std::size_t>(at.block)];
+    const auto batch = static_cast<std::size_t>(at.batch);
     for (std::size_t run = 0; run < num_runs; ++run) {
-      const std::size_t from = (batch * num_runs + run) * cell_width + static_cast<std::size_t>(cell.lane);
+      const std::size_t from = (batch * num_runs + run) * cell_width + static_cast<std::size_t>(at.cell);
       const std::size_t to = (slot / width * num_runs + run) * width + slot % width;
       list.run_starts[to] = dofs.run_starts[from];
       if (is_permuted) list.run_permutations[to] = dofs.run_permutations[from];
     }
     if (!has_interior) continue;
-    list.interior_starts[slot] = dofs.interior_starts[batch] + cell.lane;
-    list.interior_strides[slot] = batches().num_active(cell.block, cell.batch);
+    list.interior_starts[slot] = dofs.interior_starts[batch] + at.cell;
+    list.interior_strides[slot] = batches().num_active(at.block, at.batch);
   }
   return list;
 }

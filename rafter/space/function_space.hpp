@@ -26,7 +26,7 @@ class PointPlacement;
 ///
 /// The dofs of an entity are one *run* of the local vector. Shared entities (vertices, edges, faces between cells): a
 /// run holds (dof, component), component fastest, dofs in the entity's canonical frame. Cell interiors: one run per
-/// batch, (interior dof, component, active lane), lane fastest, so that a full batch loads them as whole vectors.
+/// batch, (interior dof, component, active cell), cell fastest, so that a full batch loads them as whole vectors.
 /// Entities are numbered in the order in which the batches first touch them (batch order: stage by stage), so the dofs
 /// that a batch touches first are one contiguous range and are zeroed or stored there instead of in a pass of their
 /// own. Of several processes each has its owned dofs first, those of entities that it shares with others behind the
@@ -64,17 +64,17 @@ public:
   const BlockDofs& block(int block) const { return blocks_[static_cast<std::size_t>(block)]; }
   std::shared_ptr<const element::Element> element(element::Shape shape) const;
 
-  /// Writes the entries of the local vector of one cell, shape (component, local dof). It is for set-up, output and
-  /// tests.
-  void cell_dofs(int block, std::int32_t batch, int lane, std::span<std::int32_t> entries) const;
+  /// Writes the entries of the local vector of one cell of a batch, shape (component, local dof). It is for set-up,
+  /// output and tests.
+  void cell_dofs(int block, std::int32_t batch, int cell, std::span<std::int32_t> entries) const;
   /// The place of a cell of the mesh in the batches.
   struct Position {
     std::int32_t block = 0, batch = 0;
-    int lane = 0;
+    int cell = 0; ///< number of the cell in its batch
   };
   Position position(std::int32_t group, std::int32_t cell) const;
 
-  /// The dofs of any cells of a group, `cells` of shape (batch, lane), which may occur several times. They are made on
+  /// The dofs of any cells of a group, `cells` of shape (batch, cell), which may occur several times. They are made on
   /// first use; all who ask for an equal list get the same while one of them holds it.
   std::shared_ptr<const ListDofs> list_dofs(std::int32_t group, std::span<const std::int32_t> cells,
                                             int cells_per_batch) const;

@@ -12,15 +12,16 @@ namespace rafter::space {
 
 namespace {
 
-/// Writes the entries of the shared dofs of a batch, shape (dof, lane), and returns the place behind them.
+/// Writes the entries of the shared dofs of a batch, shape (dof, cell), and returns the place behind them.
 std::int32_t* write_entries(const BlockDofs& dofs, int components, std::size_t batch, std::int32_t* to) {
   const auto& layout = dofs.layout;
   const std::size_t num_runs = layout.run_lengths.size();
-  const std::size_t lanes = num_runs == 0 ? 0 : dofs.run_starts.size() / (num_runs * dofs.interior_starts.size());
+  const std::size_t cells_per_batch =
+      num_runs == 0 ? 0 : dofs.run_starts.size() / (num_runs * dofs.interior_starts.size());
   for (std::size_t run = 0; run < num_runs; ++run)
     for (int k = 0; k < layout.run_lengths[run]; ++k)
-      for (std::size_t lane = 0; lane < lanes; ++lane) {
-        const std::size_t at = (batch * num_runs + run) * lanes + lane;
+      for (std::size_t cell = 0; cell < cells_per_batch; ++cell) {
+        const std::size_t at = (batch * num_runs + run) * cells_per_batch + cell;
         *to++ = dofs.run_starts[at] + permutation_of(dofs, at)[k] * components;
       }
   return to;
@@ -30,8 +31,8 @@ base::AlignedVector<std::int32_t> entries_of(const BlockDofs& dofs, int componen
                                              std::span<const std::size_t> batches) {
   const auto& layout = dofs.layout;
   const std::size_t num_starts = layout.run_lengths.size() * dofs.interior_starts.size();
-  const std::size_t lanes = num_starts == 0 ? 0 : dofs.run_starts.size() / num_starts;
-  base::AlignedVector<std::int32_t> entries(batches.size() * layout.run_dofs.size() * lanes);
+  const std::size_t cells_per_batch = num_starts == 0 ? 0 : dofs.run_starts.size() / num_starts;
+  base::AlignedVector<std::int32_t> entries(batches.size() * layout.run_dofs.size() * cells_per_batch);
   std::int32_t* to = entries.data();
   for (const std::size_t batch : batches) to = write_entries(dofs, components, batch, to);
   return entries;

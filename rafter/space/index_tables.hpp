@@ -72,7 +72,7 @@ struct IndexTables {
   Integers patch_numbers, patch_patterns, patterns;
 
   /// Entry of the first component of every dof that cells share, shape (batch, dof as in ElementLayout::run_dofs,
-  /// lane); padded lanes repeat the last active one. Made on first use, since only some plans read this table, which is
+  /// cell); padding repeats the last active cell. Made on first use, since only some plans read this table, which is
   /// longer than that of the runs. They are equal if each run has one dof, and kernels get that one. Not of lists of
   /// cells.
   const Integers& dof_entries() const;
@@ -80,7 +80,7 @@ struct IndexTables {
   /// The same entries of the batches without a pattern alone, whose runs no kernel moves whole.
   struct UnpatternedBatches {
     Integers numbers; ///< number of the batch among them, shape (batch); 0 for those with a pattern
-    Integers entries; ///< shape (number, dof, lane)
+    Integers entries; ///< shape (number, dof, cell)
   };
   /// Is made on first use, too. Not of lists of cells.
   const UnpatternedBatches& unpatterned() const;

@@ -73,7 +73,7 @@ private:
     const auto position = space_.position(group, cell);
     entries_.resize(num_dofs * num_components);
     values_.resize(num_components);
-    space_.cell_dofs(position.block, position.batch, position.lane, entries_);
+    space_.cell_dofs(position.block, position.batch, position.cell, entries_);
     const auto entry = [&](std::size_t dof, std::size_t component) {
       return static_cast<std::size_t>(entries_[component * num_dofs + dof]);
     };

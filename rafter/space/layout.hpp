@@ -43,29 +43,29 @@ inline auto members(const ElementLayout& value) {
 
 /// The gather pattern of a patch (mesh/patches.hpp), for the dofs that its cells share with one another or with other
 /// cells. The dofs on a corner, an edge, a face and in the interior of the patch are runs like those of one large cell,
-/// and each such run consists of pieces, which are runs of its cells. Dofs are numbered on the lattice of all nodes of
+/// and each such run consists of runs of its cells. Dofs are numbered on the lattice of all nodes of
 /// the patch, first axis fastest.
 struct PatchLayout {
-  struct PatchRun {
+  struct CellRun {
     int child = 0, run = 0; ///< a cell of the patch that has the dofs, and the number of the run in that cell
   };
   int num_nodes = 0;        ///< number of nodes of the lattice
   std::vector<int> corners; ///< node at which each child begins, shape (child)
   /// Node of each dof of a cell, counted from the node where the cell begins, in the order of ElementLayout::run_dofs.
   std::vector<int> places;
-  std::vector<int> run_lengths; ///< number of dofs (without components), shape (run)
-  std::vector<int> num_pieces;  ///< number of runs of cells that make up each run, shape (run)
-  std::vector<PatchRun> pieces; ///< pieces of the runs, one run after the other
-  /// Nodes, in the way of ElementLayout::arrangements; those of the pieces as cells see them come first.
+  std::vector<int> run_lengths;   ///< number of dofs (without components), shape (run)
+  std::vector<int> num_cell_runs; ///< number of runs of cells that make up each run, shape (run)
+  std::vector<CellRun> cell_runs; ///< these runs of cells, one run of the patch after the other
+  /// Nodes, in the way of ElementLayout::arrangements; those of the runs as cells see them come first.
   std::vector<int> arrangements;
 };
-inline auto members(const PatchLayout::PatchRun& value) {
+inline auto members(const PatchLayout::CellRun& value) {
   const auto& [child, run] = value;
   return std::tie(child, run);
 }
 inline auto members(const PatchLayout& value) {
-  const auto& [num_nodes, corners, places, run_lengths, num_pieces, pieces, arrangements] = value;
-  return std::tie(num_nodes, corners, places, run_lengths, num_pieces, pieces, arrangements);
+  const auto& [num_nodes, corners, places, run_lengths, num_cell_runs, cell_runs, arrangements] = value;
+  return std::tie(num_nodes, corners, places, run_lengths, num_cell_runs, cell_runs, arrangements);
 }
 
 /// Makes the gather pattern of an element. Permutations that are equal as lists share one place in the table, so two

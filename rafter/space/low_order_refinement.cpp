@@ -144,7 +144,7 @@ private:
     refined.vertices.resize(refined.tags.size() * corners);
     for (std::int32_t cell = 0; cell < mesh_.groups[g].num_cells(); ++cell) {
       const auto position = space_.position(static_cast<std::int32_t>(g), cell);
-      space_.cell_dofs(position.block, position.batch, position.lane, entries);
+      space_.cell_dofs(position.block, position.batch, position.cell, entries);
       const auto points = space_.cell_node_points(static_cast<std::int32_t>(g), cell);
       for (std::size_t dof = 0; dof < num_dofs; ++dof)
         numbers[dof] = vertex(entries[dof], std::span(points).subspan(dof * gdim, gdim));
@@ -201,7 +201,7 @@ void LowOrderRefinement::child_entries(const FunctionSpace& space, std::int32_t 
   for (std::size_t child = 0; child < num_children; ++child) {
     const auto& place = of_group.places[child];
     const auto position = space.position(place.group, place.cell(cell));
-    space.cell_dofs(position.block, position.batch, position.lane, of_child);
+    space.cell_dofs(position.block, position.batch, position.cell, of_child);
     for (std::size_t c = 0; c < num_components; ++c)
       std::copy_n(of_child.begin() + static_cast<std::ptrdiff_t>(c * num_dofs), num_dofs,
                   entries.begin() + static_cast<std::ptrdiff_t>((c * num_children + child) * num_dofs));

@@ -250,8 +250,8 @@ private:
       const std::int32_t* cells = batches_.blocks[b].cells.data() + static_cast<std::size_t>(batch) * cells_per_batch;
       counts.front() += num_interior * active;
       for (const RunSource& source : sources_[b])
-        for (int lane = 0; lane < active; ++lane) {
-          const std::size_t entity = static_cast<std::size_t>(cells[lane]) * source.stride;
+        for (int cell = 0; cell < active; ++cell) {
+          const std::size_t entity = static_cast<std::size_t>(cells[cell]) * source.stride;
           std::int32_t& start = source.start(entity);
           if (start != unseen) continue;
           start = counted;
@@ -304,7 +304,7 @@ private:
     blocks_[b].first_touch.resize(2 * num_batches);
   }
 
-  /// Returns true if the permutations of each run are the same in all lanes.
+  /// Returns true if the permutations of each run are the same in all cells.
   bool number_runs(std::size_t b, std::size_t batch, int active, Nexts& nexts) {
     const auto cells_per_batch = static_cast<std::size_t>(batches_.cells_per_batch);
     const std::int32_t* cells = batches_.blocks[b].cells.data() + batch * cells_per_batch;
@@ -320,17 +320,17 @@ private:
         continue;
       }
       std::int32_t* permutations = is_permuted ? blocks_[b].run_permutations.data() + (at - cells_per_batch) : nullptr;
-      for (std::size_t lane = 0; lane < static_cast<std::size_t>(active); ++lane) {
-        const std::size_t entity = static_cast<std::size_t>(cells[lane]) * source.stride;
+      for (std::size_t cell = 0; cell < static_cast<std::size_t>(active); ++cell) {
+        const std::size_t entity = static_cast<std::size_t>(cells[cell]) * source.stride;
         std::int32_t& start = source.start(entity);
         if (start < 0) {
           auto& next = nexts[source.part(entity)];
           start = std::exchange(next, next + source.num_entries);
         }
-        starts[lane] = start;
+        starts[cell] = start;
         if (!is_permuted) continue;
-        permutations[lane] = source.offsets[source.codes == nullptr ? 0 : source.codes[entity]];
-        is_uniform = is_uniform && permutations[lane] == permutations[0];
+        permutations[cell] = source.offsets[source.codes == nullptr ? 0 : source.codes[entity]];
+        is_uniform = is_uniform && permutations[cell] == permutations[0];
       }
       std::fill(starts + active, starts + cells_per_batch, starts[active - 1]);
       if (is_permuted) std::fill(permutations + active, permutations + cells_per_batch, permutations[active - 1]);
@@ -357,7 +357,7 @@ private:
       number = patches_[b]->pattern(batch, number == uniform, run_of(b));
     }
   }
-  /// Returns the number of the pattern of a batch whose lanes are all like its first one.
+  /// Returns the number of the pattern of a batch whose cells are all like its first one.
   std::int32_t pattern_number(std::size_t b, std::size_t batch) {
     const auto cell =
         static_cast<std::size_t>(batches_.blocks[b].cells[batch * static_cast<std::size_t>(batches_.cells_per_batch)]);

@@ -18,7 +18,7 @@ struct Numbering {
 };
 
 /// Numbers the dofs. There must be one layout per block. The entries of a batch are its new shared entities run by run
-/// (vertices, edges, faces), lanes inner, then the cell interiors. They go run by run and not cell by cell, because a
+/// (vertices, edges, faces), cells inner, then the cell interiors. They go run by run and not cell by cell, because a
 /// batch is a compact cluster of cells, so the faces on one side of it lie side by side, which is what a neighbouring
 /// batch reads; and the one-dof runs of vertices fill whole cache lines. On a part of a mesh all processes call it
 /// together. Throws InputError when 32-bit entries or the memory of the machine do not suffice.

@@ -61,30 +61,30 @@ std::unique_ptr<PatchLayout> make_patch_layout(const ElementLayout& layout, int 
   for (int child = 0; child < lattice.num_children(); ++child) result->corners.push_back(lattice.corner(child));
   for (const int dof : layout.run_dofs) result->places.push_back(lattice.place(dof));
   struct Nodes {
-    PatchLayout::PatchRun piece;
+    PatchLayout::CellRun cell_run;
     std::vector<int> nodes;
   };
-  std::map<int, Nodes> pieces; // pieces by their first nodes
+  std::map<int, Nodes> cell_runs; // runs of cells by their first nodes
   for (int child = 0; child < lattice.num_children(); ++child) {
     auto place = result->places.begin();
     for (int run = 0; run < layout.num_runs; ++run) {
       std::vector<int> nodes;
       for (int k = 0; k < layout.run_lengths[static_cast<std::size_t>(run)]; ++k)
         nodes.push_back(result->corners[static_cast<std::size_t>(child)] + *place++);
-      // Children that share a piece list its nodes in the same order, so that it does not matter which of them is
+      // Children that share a run list its nodes in the same order, so that it does not matter which of them is
       // taken.
-      pieces.try_emplace(nodes.front(), Nodes{{child, run}, nodes});
+      cell_runs.try_emplace(nodes.front(), Nodes{{child, run}, nodes});
     }
   }
   std::map<std::pair<int, int>, std::vector<const Nodes*>> runs; // runs by entity of the patch
-  for (const auto& [node, piece] : pieces) runs[lattice.entity(node)].push_back(&piece);
+  for (const auto& [node, cell_run] : cell_runs) runs[lattice.entity(node)].push_back(&cell_run);
   for (const auto& [entity, of_run] : runs) {
     const std::size_t before = result->arrangements.size();
-    for (const auto* piece : of_run) {
-      result->pieces.push_back(piece->piece);
-      result->arrangements.insert(result->arrangements.end(), piece->nodes.begin(), piece->nodes.end());
+    for (const auto* cell_run : of_run) {
+      result->cell_runs.push_back(cell_run->cell_run);
+      result->arrangements.insert(result->arrangements.end(), cell_run->nodes.begin(), cell_run->nodes.end());
     }
-    result->num_pieces.push_back(static_cast<int>(of_run.size()));
+    result->num_cell_runs.push_back(static_cast<int>(of_run.size()));
     result->run_lengths.push_back(static_cast<int>(result->arrangements.size() - before));
   }
   return result;

@@ -32,11 +32,11 @@ public:
   /// may number batches without a common dof at the same time.
   template <class RunOf> bool number(std::size_t batch, std::int32_t& next, const RunOf& run_of) {
     bool is_straight = true;
-    for_runs([&](std::size_t run, auto pieces, std::size_t) {
+    for_runs([&](std::size_t run, auto cell_runs, std::size_t) {
       for (std::size_t patch = 0; patch < num_patches_; ++patch) {
         std::int32_t least = std::numeric_limits<std::int32_t>::max(), following = -1;
-        for (const auto& piece : pieces) {
-          const Run of_cell = run_of(piece.run, cell_of(batch, piece, patch));
+        for (const auto& cell_run : cell_runs) {
+          const Run of_cell = run_of(cell_run.run, cell_of(batch, cell_run, patch));
           if (of_cell.start < 0) of_cell.start = std::exchange(next, next + of_cell.length * num_components_);
           for (int k = 0; k < of_cell.length; ++k) {
             const auto entry = of_cell.start + of_cell.permutation[k] * num_components_;
@@ -58,11 +58,11 @@ public:
     if (is_straight) return patterns_.number(straight_pattern_);
     std::vector<std::int32_t> pattern;
     bool is_uniform = true;
-    for_runs([&](std::size_t run, auto pieces, std::size_t first_dof) {
+    for_runs([&](std::size_t run, auto cell_runs, std::size_t first_dof) {
       for (std::size_t patch = 0; patch < num_patches_; ++patch) {
         entries_.clear();
-        for (const auto& piece : pieces) {
-          const Run of_cell = run_of(piece.run, cell_of(batch, piece, patch));
+        for (const auto& cell_run : cell_runs) {
+          const Run of_cell = run_of(cell_run.run, cell_of(batch, cell_run, patch));
           for (int k = 0; k < of_cell.length; ++k)
             entries_.push_back(of_cell.start + of_cell.permutation[k] * num_components_);
         }
@@ -79,18 +79,19 @@ public:
   void finish(BlockDofs& dofs) &&;
 
 private:
-  /// Calls visit(run, pieces, first dof) for each run of a patch.
+  /// Calls visit(run, runs of cells, first dof) for each run of a patch.
   template <class Visit> void for_runs(const Visit& visit) const {
-    std::size_t first_piece = 0, first_dof = 0;
+    std::size_t first_cell_run = 0, first_dof = 0;
     for (std::size_t run = 0; run < layout_->run_lengths.size(); ++run) {
-      const auto num_pieces = static_cast<std::size_t>(layout_->num_pieces[run]);
-      visit(run, std::span<const PatchLayout::PatchRun>(layout_->pieces).subspan(first_piece, num_pieces), first_dof);
-      first_piece += num_pieces;
+      const auto num_cell_runs = static_cast<std::size_t>(layout_->num_cell_runs[run]);
+      visit(run, std::span<const PatchLayout::CellRun>(layout_->cell_runs).subspan(first_cell_run, num_cell_runs),
+            first_dof);
+      first_cell_run += num_cell_runs;
       first_dof += static_cast<std::size_t>(layout_->run_lengths[run]);
     }
   }
-  std::int32_t cell_of(std::size_t batch, const PatchLayout::PatchRun& piece, std::size_t patch) const {
-    return block_.cells[batch * cells_per_batch_ + static_cast<std::size_t>(piece.child) * num_patches_ + patch];
+  std::int32_t cell_of(std::size_t batch, const PatchLayout::CellRun& cell_run, std::size_t patch) const {
+    return block_.cells[batch * cells_per_batch_ + static_cast<std::size_t>(cell_run.child) * num_patches_ + patch];
   }
   std::int32_t arrangement(std::size_t first, std::int32_t start);
 

@@ -34,7 +34,7 @@ public:
       double volume = 0;
       for (std::size_t q = 0; q < num_points; ++q) volume += rule.weights[q] * measures[q];
       const auto position = space_.position(group, cell);
-      space_.cell_dofs(position.block, position.batch, position.lane, entries);
+      space_.cell_dofs(position.block, position.batch, position.cell, entries);
       for (std::size_t i = 0; i < entries.size(); ++i) {
         double value = 0;
         for (std::size_t q = 0; q < num_points; ++q)

@@ -37,10 +37,10 @@ public:
     const auto& dofs = space_.block(position.block);
     const auto& layout = dofs.layout;
     entries_.resize(static_cast<std::size_t>(layout.element->num_dofs() * space_.num_components()));
-    space_.cell_dofs(position.block, position.batch, position.lane, entries_);
+    space_.cell_dofs(position.block, position.batch, position.cell, entries_);
     const auto cells_per_batch = static_cast<std::size_t>(space_.batches().cells_per_batch);
     std::size_t run = static_cast<std::size_t>(position.batch) * layout.run_dims.size() * cells_per_batch +
-                      static_cast<std::size_t>(position.lane);
+                      static_cast<std::size_t>(position.cell);
     const int* dof = layout.run_dofs.data();
     for (std::size_t r = 0; r < layout.run_dims.size(); ++r, run += cells_per_batch) {
       const auto key = key_of(cells, cell, layout.run_dims[r], layout.run_entities[r]);

@@ -13,7 +13,7 @@ namespace rafter::space {
 inline bool has_permutations(const ElementLayout& layout) { return layout.permutations.size() > 1; }
 
 /// The canonical positions of the dofs of a run in a cell; `run` is its place in the tables of shape (batch, run,
-/// lane).
+/// cell).
 inline const std::int32_t* permutation_of(const BlockDofs& dofs, std::size_t run) {
   return dofs.layout.permutations.data() + (has_permutations(dofs.layout) ? dofs.run_permutations[run] : 0);
 }

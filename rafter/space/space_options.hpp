@@ -13,7 +13,7 @@ struct SpaceOptions {
   int components = 0; ///< 0: the field is a scalar
   std::string name = "u";
   /// Every cell has all its dofs for itself. The local vector is then the cell vector (E-vector) of the batches, shape
-  /// (batch, local dof, component, active lane), and operators on it neither gather nor scatter.
+  /// (batch, local dof, component, active cell), and operators on it neither gather nor scatter.
   bool is_broken = false;
 };
 

@@ -16,7 +16,7 @@
 #include <rafter/device/compile_all.hpp>
 #include <rafter/emit/c_family.hpp>
 #include <rafter/tune/device_probe_programs.hpp>
-#include <rafter/tune/generation_cache.hpp>
+#include <rafter/tune/kernel_text_cache.hpp>
 #include <rafter/tune/store.hpp>
 
 namespace rafter::tune {
@@ -296,7 +296,7 @@ std::shared_ptr<const Planner> planner_of(const device::Device& device) {
     planner = std::make_shared<const Planner>(PlannerOptions{.machine = std::move(machine),
                                                              .weights = weights,
                                                              .store = std::make_shared<Store>(),
-                                                             .generations = std::make_shared<GenerationCache>()});
+                                                             .kernel_texts = std::make_shared<KernelTextCache>()});
   }
   return planner;
 }

@@ -13,7 +13,7 @@
 #include <rafter/tune/candidates.hpp>
 #include <rafter/tune/decision.hpp>
 #include <rafter/tune/features.hpp>
-#include <rafter/tune/generation_cache.hpp>
+#include <rafter/tune/kernel_text_cache.hpp>
 #include <rafter/tune/store.hpp>
 
 namespace rafter::tune {
@@ -168,7 +168,7 @@ std::shared_ptr<const Planner> planner_of_this_machine() {
   static const auto planner = std::make_shared<const Planner>(
       PlannerOptions{.machine = machine::load().value_or(typical_machine(device::register_bits(device::cpu()).back())),
                      .store = std::make_shared<Store>(),
-                     .generations = std::make_shared<GenerationCache>()});
+                     .kernel_texts = std::make_shared<KernelTextCache>()});
   return planner;
 }
 

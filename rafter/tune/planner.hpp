@@ -14,7 +14,7 @@ struct Plan;
 
 namespace rafter::tune {
 
-class GenerationCache;
+class KernelTextCache;
 class PlanLowering;
 class Store;
 struct Candidate;
@@ -22,11 +22,11 @@ struct Decision;
 struct PlanningProblem;
 
 struct PlannerOptions {
-  machine::Machine machine = typical_machine(); ///< used as steady() makes it
-  CostWeights weights = processor_weights();    ///< weights that belong to that record
-  std::shared_ptr<Store> store;                 ///< store of measurements; null: nothing is remembered
-  std::shared_ptr<GenerationCache> generations; ///< cache of decisions and texts; null: every kernel is generated anew
-  bool weighs_all = false;                      ///< every candidate is lowered and predicted, whatever is remembered
+  machine::Machine machine = typical_machine();  ///< used as steady() makes it
+  CostWeights weights = processor_weights();     ///< weights that belong to that record
+  std::shared_ptr<Store> store;                  ///< store of measurements; null: nothing is remembered
+  std::shared_ptr<KernelTextCache> kernel_texts; ///< cache of decisions and texts; null: every kernel is generated anew
+  bool weighs_all = false;                       ///< every candidate is lowered and predicted, whatever is remembered
 };
 
 /// Decides from what was measured, else from the cost model; never measures.

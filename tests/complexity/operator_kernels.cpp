@@ -66,7 +66,7 @@ double effective_flops(const op::KernelInfo& info) {
   return info.counts.effective_flops / static_cast<double>(info.num_cells);
 }
 double executed_flops(const op::KernelInfo& info) {
-  return schedule::count(schedule::read(info.loop_program)).flops / 8; // a batch has 8 lanes
+  return schedule::count(schedule::read(info.loop_program)).flops / 8; // a batch has 8 cells
 }
 
 /// The map of a line of N = p + 1 numbers to N others costs N (2N - 1). The slope is 4 and, because of the -1, up to
@@ -164,8 +164,8 @@ TEST(Operations, ThePlainMappingCountsTheSameWork) {
     EXPECT_GT(plain.counts.flops, 0);
     const auto simd = kernel_of(form, "hexahedron", 3, "mapping=simd_cells" + plan);
     EXPECT_EQ(plain.counts.effective_flops, simd.counts.effective_flops);
-    const auto lanes = static_cast<double>(simd.num_batches * 8);
-    EXPECT_EQ(plain.counts.flops / static_cast<double>(plain.num_cells), simd.counts.flops / lanes) << form.name;
+    const auto num_places = static_cast<double>(simd.num_batches * 8);
+    EXPECT_EQ(plain.counts.flops / static_cast<double>(plain.num_cells), simd.counts.flops / num_places) << form.name;
   }
 }
 
@@ -173,7 +173,7 @@ TEST(Traffic, BytesPerCellAreThoseOfVectorsAndStoredFactors) {
   for (int degree = 1; degree <= max_degree; ++degree) {
     const auto affine = schedule::count(schedule::read(kernel_of(form_cases()[1], "hexahedron", degree).loop_program));
     const double dofs = std::pow(degree + 1, 3), interior = std::pow(degree - 1, 3);
-    // Each dof of eight lanes is written once. The loop that clears what the batch touches first counts as one number.
+    // Each dof of eight cells is written once. The loop that clears what the batch touches first counts as one number.
     EXPECT_EQ(affine.global.written_bytes, 64 * dofs + 8) << degree;
     // Reads are the input once, the entries of shared dofs to which the result is added, and the factors: six numbers
     // per cell at most, or the map.

@@ -75,7 +75,7 @@ public:
     for (std::size_t part = 0; part < touched.parts.size(); ++part) {
       each(touched.before[part], {x, r, p}, {q});
       for (auto batch = touched.parts[part].batch_begin; batch < touched.parts[part].batch_end; ++batch)
-        run_kernel(static_cast<int>(touched.parts[part].piece), batch);
+        run_kernel(static_cast<int>(touched.parts[part].block), batch);
       each(touched.after[part], {}, {r, p, q});
     }
     cache_.flush();
@@ -93,8 +93,8 @@ private:
   void run_kernel(int block, std::int32_t batch) {
     const auto& space = *A_.system().spaces.front();
     std::vector<std::int32_t> dofs(static_cast<std::size_t>(space.block(block).layout.element->num_dofs()));
-    for (int lane = 0; lane < space.batches().num_active(block, batch); ++lane) {
-      space.cell_dofs(block, batch, lane, dofs);
+    for (int cell = 0; cell < space.batches().num_active(block, batch); ++cell) {
+      space.cell_dofs(block, batch, cell, dofs);
       for (const auto dof : dofs) {
         cache_.touch(p, 8 * dof, false);
         cache_.touch(q, 8 * dof, true);

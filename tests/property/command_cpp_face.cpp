@@ -32,14 +32,14 @@ std::shared_ptr<op::GeneratedForm> by_cpp(const Form& form) {
 void expect_equal(const op::GeneratedForm& command, const op::GeneratedForm& cpp) {
   EXPECT_EQ(command.system.batches->cells_per_batch, cpp.system.batches->cells_per_batch);
   EXPECT_EQ(command.system.batches->patch_width, cpp.system.batches->patch_width);
-  ASSERT_EQ(command.pieces.size(), cpp.pieces.size());
-  for (std::size_t p = 0; p < command.pieces.size(); ++p) {
-    const auto &a = command.pieces[p], &b = cpp.pieces[p];
+  ASSERT_EQ(command.blocks.size(), cpp.blocks.size());
+  for (std::size_t p = 0; p < command.blocks.size(); ++p) {
+    const auto &a = command.blocks[p], &b = cpp.blocks[p];
     SCOPED_TRACE(a.kernel.info.name);
     EXPECT_EQ(a.kernel.info.name, b.kernel.info.name);
     EXPECT_EQ(schedule::to_string(a.kernel.info.plan), schedule::to_string(b.kernel.info.plan));
     EXPECT_EQ(a.kernel.info.source, b.kernel.info.source);
-    EXPECT_EQ(a.kernel.generation.setup.source, b.kernel.generation.setup.source);
+    EXPECT_EQ(a.kernel.programs.setup.source, b.kernel.programs.setup.source);
     EXPECT_TRUE(std::ranges::equal(a.cells.cells, b.cells.cells)) << "the order of the cells";
   }
 }

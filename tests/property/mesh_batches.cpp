@@ -85,9 +85,9 @@ TEST_P(EveryBatching, visits_every_cell_once) {
       for (std::int32_t batch = 0; batch < block.num_batches; ++batch) {
         const int active = batches.num_active(static_cast<int>(b), batch);
         EXPECT_GT(active, 0);
-        for (int lane = 0; lane < cells_per_batch; ++lane) {
-          const auto cell = block.cells[batch * cells_per_batch + lane];
-          if (lane < active) {
+        for (int i = 0; i < cells_per_batch; ++i) {
+          const auto cell = block.cells[batch * cells_per_batch + i];
+          if (i < active) {
             ++visits[block.group].at(cell);
           } else {
             EXPECT_EQ(cell, block.cells[block.num_cells - 1]);

@@ -52,7 +52,7 @@ TEST_P(CutBoxes, AreFoundToTouch) {
       const auto found = mesh::find_touching(open);
       ASSERT_TRUE(found.has_value()) << open.source;
       EXPECT_EQ(found->num_pairs, num_facets);
-      EXPECT_EQ(found->num_pieces, 2);
+      EXPECT_EQ(found->num_connected_components, 2);
       EXPECT_LT(found->first, found->second);
       EXPECT_EQ(mesh::merged(open, found->length).num_vertices, whole.num_vertices);
       EXPECT_LE(found->length, 1.001e-8);
@@ -136,7 +136,7 @@ TEST(Merge, WarnsWhereNoNodesAreNear) {
 }
 
 /// A slit within one part: cells on both sides have their own nodes along a part of the cut alone.
-TEST(Touching, ASlitIsInOnePiece) {
+TEST(Touching, ASlitIsInOneConnectedComponent) {
   auto mesh = fresh_copy(box("quadrilateral", 4));
   // The vertex on the boundary below the cut, at x = 0.5, is another one for the cells to the right.
   std::int32_t at = -1;
@@ -154,7 +154,7 @@ TEST(Touching, ASlitIsInOnePiece) {
   const auto found = mesh::find_touching(mesh);
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->num_pairs, 1);
-  EXPECT_EQ(found->num_pieces, 1);
+  EXPECT_EQ(found->num_connected_components, 1);
   const auto text = mesh::describe(mesh, *found);
   EXPECT_NE(text.find("slit"), std::string::npos) << text;
   EXPECT_NE(text.find("(0.5, 0.09375)"), std::string::npos) << text;

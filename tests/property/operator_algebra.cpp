@@ -161,7 +161,7 @@ TEST_P(Integrals, OfFunctionalsTogetherAreThoseOfEachAlone) {
         EXPECT_NEAR(values[i], op::Functional(forms[i], problem.system(), options_)(u), 1e-12) << i;
     }
     std::size_t num_cell_kernels = 0;
-    for (const auto& piece : together->pieces) num_cell_kernels += piece.block >= 0 ? 1 : 0;
+    for (const auto& block : together->blocks) num_cell_kernels += block.cell_block >= 0 ? 1 : 0;
     EXPECT_EQ(num_cell_kernels, problem.system().batches->blocks.size()) << "one kernel serves all";
   }
 }

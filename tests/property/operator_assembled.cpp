@@ -347,7 +347,7 @@ TEST(AssembledMatrix, IsChosenWhereItsSetUpPays) {
 TEST(AssembledMatrix, ItsProductIsCompiledForManyRunsWhateverItsCellsAre) {
   const auto built = weighed(1, 1e7, device::make_device("host", 1));
   ASSERT_NE(built->matrix, nullptr);
-  EXPECT_EQ(built->matrix->cells->pieces.front().kernel.info.plan.flags, schedule::quick_flags);
+  EXPECT_EQ(built->matrix->cells->blocks.front().kernel.info.plan.flags, schedule::quick_flags);
   EXPECT_EQ(built->matrix->info.plan.flags, schedule::Plan().flags);
 }
 

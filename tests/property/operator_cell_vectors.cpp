@@ -60,7 +60,7 @@ TEST_P(CellVectors, HoldTheActionOfTheGlobalOperatorAfterItsGatherAndBeforeItsSc
   }
 }
 
-/// Tables in the text and in memory, sub-batches of batches, and batches with lanes that hold no cell.
+/// Tables in the text and in memory, sub-batches of batches, and batches that are not full.
 TEST_P(CellVectors, DoNotDependOnWhereTablesStand) {
   for (const std::string keys : {"unroll=4096", "unroll=4096 vector_width=4 stores=streaming", "unroll=0"})
     for (const int components : {0, 3})

@@ -88,7 +88,7 @@ TEST(Injection, OfABrokenSpaceTakesTheMeanOfTheChildrenAtANode) {
   std::vector<std::int32_t> entries(2);
   for (std::int32_t cell = 0; cell < 2; ++cell) {
     const auto position = fine->position(0, cell);
-    fine->cell_dofs(position.block, position.batch, position.lane, entries);
+    fine->cell_dofs(position.block, position.batch, position.cell, entries);
     for (const auto entry : entries) to[static_cast<std::size_t>(entry)] = 1.0 + 2.0 * cell;
   }
   op::Injection({.fine = fine, .coarse = coarse, .refinement = &generations.refinements[0]}).apply(values, result);

@@ -158,7 +158,7 @@ mesh::Mesh pairs_of_cubes(int num_pairs) {
   return result;
 }
 
-/// Counts batches whose lanes have equal orientations but no pattern, since only a limited number of patterns is
+/// Counts batches whose cells have equal orientations but no pattern, since only a limited number of patterns is
 /// numbered.
 std::size_t num_batches_without_pattern(const space::BlockDofs& dofs, std::size_t cells_per_batch) {
   const auto num_runs = dofs.layout.run_lengths.size();
@@ -227,8 +227,8 @@ TEST(Plans, ARecipeIsTheSameCutWithEveryContraction) {
     std::set<std::tuple<std::string, int, int>> cuts;
     for (const char* contraction : contractions) {
       const auto kernel = weighed(problem, rich_form, "contraction=" + std::string(contraction) + " factors=" + name);
-      cuts.insert({kernel::name(kernel.info.plan.factors), kernel.generation.stored_point_slots,
-                   kernel.generation.stored_cell_slots});
+      cuts.insert({kernel::name(kernel.info.plan.factors), kernel.programs.stored_point_slots,
+                   kernel.programs.stored_cell_slots});
       EXPECT_EQ(kernel::name(kernel.info.plan.contraction), contraction);
     }
     EXPECT_EQ(cuts.size(), 1U) << name;

@@ -141,8 +141,8 @@ double difference(const RanksCase& part, const std::vector<double>& own, const R
         std::vector<std::int32_t> from(size), to(size);
         const auto at = own_space.position(static_cast<std::int32_t>(g), cell),
                    in = all_space.position(static_cast<std::int32_t>(g), global);
-        own_space.cell_dofs(at.block, at.batch, at.lane, from);
-        all_space.cell_dofs(in.block, in.batch, in.lane, to);
+        own_space.cell_dofs(at.block, at.batch, at.cell, from);
+        all_space.cell_dofs(in.block, in.batch, in.cell, to);
         for (std::size_t i = 0; i < size; ++i) {
           if (from[i] >= own_space.index_map().num_owned()) continue;
           const double found = own[static_cast<std::size_t>(here.offset(f) + from[i])],

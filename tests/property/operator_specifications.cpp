@@ -16,7 +16,7 @@
 #include <rafter/form/lowering.hpp>
 #include <rafter/operator/generate/matrix_builder.hpp>
 #include <rafter/space/layout.hpp>
-#include <rafter/tune/generation_cache.hpp>
+#include <rafter/tune/kernel_text_cache.hpp>
 #include <rafter/tune/planner.hpp>
 
 #include <tests/support/interpreter_device.hpp>
@@ -31,11 +31,11 @@ namespace fs = std::filesystem;
 using Texts = std::map<std::string, std::set<std::string>>;
 
 void add(const op::GeneratedForm& form, Texts& texts) {
-  for (const auto& piece : form.pieces) {
-    const auto& kernel = piece.kernel;
-    if (kernel.generation.is_too_large) continue;
+  for (const auto& block : form.blocks) {
+    const auto& kernel = block.kernel;
+    if (kernel.programs.is_too_large) continue;
     texts[base::content_hash(kernel.specification)].insert(
-        base::content_hash(kernel.info.source + kernel.generation.setup.source + kernel.info.loop_program) + " " +
+        base::content_hash(kernel.info.source + kernel.programs.setup.source + kernel.info.loop_program) + " " +
         kernel.info.name);
   }
 }
@@ -45,7 +45,7 @@ void add(const op::GeneratedForm& form, Texts& texts) {
 Texts texts_of(const std::string& shape, bool is_reversed) {
   Texts result;
   const auto device = std::make_shared<InterpreterDevice>();
-  std::vector<std::function<void()>> generations;
+  std::vector<std::function<void()>> generators;
   using Degrees = std::pair<int, int>; // degrees of the geometry and of the first field
   for (const auto& degrees : {Degrees{1, 1}, Degrees{1, 2}, Degrees{1, 4}, Degrees{2, 2}, Degrees{3, 3}}) {
     const int geometry_degree = degrees.first, degree = degrees.second;
@@ -59,7 +59,7 @@ Texts texts_of(const std::string& shape, bool is_reversed) {
          std::vector<std::string>{"inner(grad(w), grad(v_w))*dx", "(1 + x[0])*p*v_p*dx + kappa*p*v_p*ds(1)",
                                   "v_p*" + div_w + "*dx", "(inner(grad(w), grad(v_w)) + inner(grad(p), grad(v_p)))*dx"})
       for (const char* plan : {"", "vector_width=2 factors=store", "mapping=plain factors=recompute", "compute=float"})
-        generations.emplace_back([=, &result] {
+        generators.emplace_back([=, &result] {
           const auto options = planned({.shared_device = device, .plan = plan});
           const auto form = problem->form(text);
           const auto systems = op::systems_of(form);
@@ -69,8 +69,8 @@ Texts texts_of(const std::string& shape, bool is_reversed) {
           if (degree < 3 && *plan == 0) add(*op::build(form, 2, systems, options, op::Purpose::matrix), result);
         });
   }
-  if (is_reversed) std::ranges::reverse(generations);
-  for (const auto& generate : generations) generate();
+  if (is_reversed) std::ranges::reverse(generators);
+  for (const auto& generate : generators) generate();
   return result;
 }
 
@@ -116,20 +116,20 @@ protected:
     options.planner = std::make_shared<const tune::Planner>(
         tune::PlannerOptions{.machine = tune::typical_machine(512),
                              .store = nullptr,
-                             .generations = std::make_shared<tune::GenerationCache>(temporary_.path())});
+                             .kernel_texts = std::make_shared<tune::KernelTextCache>(temporary_.path())});
     const auto parsed = problem_.form(form);
     return op::build(parsed, 2, op::systems_of(parsed), options);
   }
-  tune::GenerationCache cache() const { return tune::GenerationCache(temporary_.path()); }
+  tune::KernelTextCache cache() const { return tune::KernelTextCache(temporary_.path()); }
 };
 
 TEST_F(Remembered, KernelsAreThoseThatWereGenerated) {
   const std::string form = "(1 + x[0])*inner(grad(u), grad(v))*dx + u*v*ds(1)";
   for (const char* plan : {"", "factors=store", "factors=recompute vector_width=4"}) {
     const auto first = generate(plan, form), second = generate(plan, form);
-    ASSERT_EQ(first->pieces.size(), second->pieces.size());
-    for (std::size_t p = 0; p < first->pieces.size(); ++p) {
-      const auto &a = first->pieces[p].kernel, &b = second->pieces[p].kernel;
+    ASSERT_EQ(first->blocks.size(), second->blocks.size());
+    for (std::size_t p = 0; p < first->blocks.size(); ++p) {
+      const auto &a = first->blocks[p].kernel, &b = second->blocks[p].kernel;
       EXPECT_TRUE(cache().find(a.specification)) << a.info.name;
       EXPECT_EQ(a.info.plan, b.info.plan);
       EXPECT_EQ(a.info.decision.origin, b.info.decision.origin);
@@ -137,20 +137,20 @@ TEST_F(Remembered, KernelsAreThoseThatWereGenerated) {
       EXPECT_EQ(a.info.source, b.info.source);
       EXPECT_EQ(a.info.loop_program, b.info.loop_program);
       EXPECT_EQ(a.info.tensor_program, b.info.tensor_program);
-      EXPECT_EQ(a.generation, b.generation);
+      EXPECT_EQ(a.programs, b.programs);
     }
   }
 }
 
 TEST_F(Remembered, KernelsAreNeitherPlannedNorEmittedAgain) {
-  const auto specification = generate()->pieces.front().kernel.specification;
+  const auto specification = generate()->blocks.front().kernel.specification;
   auto planted = cache().find(specification).value();
   planted.main.plan = schedule::parse_plan("factors=recompute vector_width=2");
   planted.main.source = "// planted\n";
   planted.seconds = 17;
   cache().remember(specification, planted);
   const auto again = generate();
-  const auto& info = again->pieces.front().kernel.info;
+  const auto& info = again->blocks.front().kernel.info;
   EXPECT_EQ(info.source, "// planted\n");
   EXPECT_EQ(info.plan.vector_width, 2);
   EXPECT_EQ(info.decision.seconds, 17);
@@ -160,7 +160,7 @@ TEST_F(Remembered, KernelsAreNeitherPlannedNorEmittedAgain) {
 TEST_F(Remembered, SpecificationsDifferInAllThatTheyAskFor) {
   std::set<std::string> seen;
   const auto expect_new = [&](const std::string& plan, const std::string& form) {
-    EXPECT_TRUE(seen.insert(generate(plan, form)->pieces.front().kernel.specification).second) << plan << " " << form;
+    EXPECT_TRUE(seen.insert(generate(plan, form)->blocks.front().kernel.specification).second) << plan << " " << form;
   };
   expect_new("", "u*v*dx");
   expect_new("factors=recompute", "u*v*dx");
@@ -193,7 +193,7 @@ std::string specification_of(const Circumstances& given) {
                               .planner = std::make_shared<const tune::Planner>(
                                   tune::PlannerOptions{.machine = tune::typical_machine(given.machine)})};
   const auto form = problem.form("(1 + x[0])*inner(u, v)*dx");
-  return op::build(form, 2, op::systems_of(form), options, given.purpose)->pieces.front().kernel.specification;
+  return op::build(form, 2, op::systems_of(form), options, given.purpose)->blocks.front().kernel.specification;
 }
 
 TEST(SpecificationsOfKernels, DifferInEverythingThatTheirTextsFollowFrom) {

@@ -5,7 +5,7 @@
 #include <array>
 #include <numbers>
 
-#include <rafter/mesh/pieces.hpp>
+#include <rafter/mesh/connected_components.hpp>
 #include <rafter/operator/generate/form_compiler.hpp>
 #include <rafter/operator/generate/unknowns.hpp>
 #include <rafter/operator/linear_form.hpp>
@@ -85,21 +85,21 @@ TEST(PeriodicRigidModes, RotationAboutAPeriodThatIsNoAxis) {
   EXPECT_EQ(rigid_modes_of(identified(mesh, std::array{2})).size(), 4U);
 }
 
-TEST(PeriodicPieces, HangTogetherAcrossIdentifiedFacets) {
+TEST(PeriodicConnectedComponents, HangTogetherAcrossIdentifiedFacets) {
   auto mesh = box("quadrilateral", 4);
-  const auto pieces_of = [&](const mesh::Mesh& of) {
+  const auto components_of = [&](const mesh::Mesh& of) {
     auto mask = mesh::make_cell_mask(of, true);
     for (std::int32_t c = 0; c < of.groups[0].num_cells(); ++c)
       // The two columns in the middle are left out.
       if (c % 4 == 1 || c % 4 == 2) mask[0][static_cast<std::size_t>(c)] = 0;
-    return mesh::connected_pieces(of, mask);
+    return mesh::connected_components(of, mask);
   };
-  EXPECT_EQ(pieces_of(mesh).count, 2);
-  const auto pieces = pieces_of(identified(mesh, std::array{0}));
-  EXPECT_EQ(pieces.count, 1);
-  ASSERT_EQ(pieces.translations.size(), 1U);
-  ASSERT_EQ(pieces.translations[0].size(), 1U);
-  EXPECT_NEAR(pieces.translations[0][0][0], 1, 1e-15);
+  EXPECT_EQ(components_of(mesh).count, 2);
+  const auto connected_components = components_of(identified(mesh, std::array{0}));
+  EXPECT_EQ(connected_components.count, 1);
+  ASSERT_EQ(connected_components.translations.size(), 1U);
+  ASSERT_EQ(connected_components.translations[0].size(), 1U);
+  EXPECT_NEAR(connected_components.translations[0][0][0], 1, 1e-15);
 }
 
 } // namespace

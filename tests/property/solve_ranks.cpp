@@ -64,7 +64,7 @@ Solution solved(const mesh::Mesh& mesh, const solvers::SolverOptions& solver, co
       const auto at = space.position(static_cast<std::int32_t>(g), cell);
       std::vector<std::int32_t> entries(
           static_cast<std::size_t>(space.element(mesh.groups[g].shape)->num_dofs() * space.num_components()));
-      space.cell_dofs(at.block, at.batch, at.lane, entries);
+      space.cell_dofs(at.block, at.batch, at.cell, entries);
       const auto number =
           mesh.distribution == nullptr ? cell : mesh.distribution->global_cells[g][static_cast<std::size_t>(cell)];
       auto& of_cell = solution.cells[{g, number}];

@@ -130,8 +130,8 @@ TEST_P(Numbering, BatchesTouchOnlyWhatTheyOrEarlierBatchesTouchedFirst) {
           const auto last = dofs.first_touch[2 * static_cast<std::size_t>(batch) + 1];
           std::set<std::int32_t> own;
           entries.resize(static_cast<std::size_t>(dofs.layout.element->num_dofs() * space.num_components()));
-          for (int lane = 0; lane < space.batches().num_active(chunk.block, batch); ++lane) {
-            space.cell_dofs(chunk.block, batch, lane, entries);
+          for (int cell = 0; cell < space.batches().num_active(chunk.block, batch); ++cell) {
+            space.cell_dofs(chunk.block, batch, cell, entries);
             for (const auto entry : entries) {
               ASSERT_LT(entry, last);
               if (entry >= first) own.insert(entry);
@@ -153,12 +153,12 @@ TEST_P(Numbering, BatchesWithAPatternAreFullAndTheirLanesAlike) {
       for (std::size_t batch = 0; batch < dofs.pattern_numbers.size(); ++batch) {
         bool is_uniform =
             batches.num_active(static_cast<int>(b), static_cast<std::int32_t>(batch)) == batches.cells_per_batch;
-        const auto permutation = [&](std::size_t run, std::size_t lane) {
-          return space::permutation_of(dofs, (batch * num_runs + run) * cells_per_batch + lane);
+        const auto permutation = [&](std::size_t run, std::size_t cell) {
+          return space::permutation_of(dofs, (batch * num_runs + run) * cells_per_batch + cell);
         };
         for (std::size_t run = 0; run < num_runs; ++run)
-          for (std::size_t lane = 0; lane < cells_per_batch; ++lane)
-            is_uniform = is_uniform && permutation(run, lane) == permutation(run, 0);
+          for (std::size_t cell = 0; cell < cells_per_batch; ++cell)
+            is_uniform = is_uniform && permutation(run, cell) == permutation(run, 0);
         const auto number = static_cast<std::size_t>(dofs.pattern_numbers[batch]);
         ASSERT_EQ(number > 0, is_uniform);
         if (number == 0) continue;
@@ -196,10 +196,10 @@ TEST_P(Numbering, ListsHaveTheCellsEntriesOfAllBatchesAndOfThoseWithoutAPattern)
       for (std::size_t batch = 0; batch < dofs.pattern_numbers.size(); ++batch) {
         const auto of_all = all.subspan(batch * of_batch, of_batch);
         const int active = space.batches().num_active(block, static_cast<std::int32_t>(batch));
-        for (int lane = 0; lane < active; ++lane) {
-          space.cell_dofs(block, static_cast<std::int32_t>(batch), lane, of_cell);
+        for (int cell = 0; cell < active; ++cell) {
+          space.cell_dofs(block, static_cast<std::int32_t>(batch), cell, of_cell);
           for (std::size_t i = 0; i < dofs.layout.run_dofs.size(); ++i)
-            ASSERT_EQ(of_all[i * cells_per_batch + static_cast<std::size_t>(lane)],
+            ASSERT_EQ(of_all[i * cells_per_batch + static_cast<std::size_t>(cell)],
                       of_cell[static_cast<std::size_t>(dofs.layout.run_dofs[i])]);
         }
         if (dofs.pattern_numbers[batch] != 0) continue;
@@ -254,7 +254,7 @@ TEST_P(Numbering, PatchesGiveTheCellsEntries) {
   EXPECT_EQ(num_alone > 0, has_patches);
 }
 
-TEST_P(Numbering, PaddedLanesRepeatTheLastActiveLane) {
+TEST_P(Numbering, PaddingRepeatsTheLastActiveCell) {
   for_each_space([](const space::FunctionSpace& space) {
     const auto& batches = space.batches();
     const auto cells_per_batch = static_cast<std::size_t>(batches.cells_per_batch);
@@ -265,10 +265,10 @@ TEST_P(Numbering, PaddedLanesRepeatTheLastActiveLane) {
           static_cast<std::size_t>(batches.num_active(static_cast<int>(b), static_cast<std::int32_t>(last)));
       const std::size_t num_runs = dofs.layout.run_lengths.size();
       for (std::size_t run = 0; run < num_runs; ++run)
-        for (std::size_t lane = active; lane < cells_per_batch; ++lane) {
+        for (std::size_t cell = active; cell < cells_per_batch; ++cell) {
           const std::size_t row = (last * num_runs + run) * cells_per_batch;
-          EXPECT_EQ(dofs.run_starts[row + lane], dofs.run_starts[row + active - 1]);
-          EXPECT_EQ(space::permutation_of(dofs, row + lane), space::permutation_of(dofs, row + active - 1));
+          EXPECT_EQ(dofs.run_starts[row + cell], dofs.run_starts[row + active - 1]);
+          EXPECT_EQ(space::permutation_of(dofs, row + cell), space::permutation_of(dofs, row + active - 1));
         }
     }
   });
@@ -308,8 +308,8 @@ void expect_entries_of_cells(const space::FunctionSpace& space, std::int32_t gro
     return layout.permutations[static_cast<std::size_t>(offset) + k];
   };
   for (std::size_t slot = 0; slot < cells.size(); ++slot) {
-    const auto cell = space.position(group, cells[slot]);
-    space.cell_dofs(cell.block, cell.batch, cell.lane, expected);
+    const auto place = space.position(group, cells[slot]);
+    space.cell_dofs(place.block, place.batch, place.cell, expected);
     std::size_t at = 0;
     for (std::size_t run = 0; run < layout.run_lengths.size(); ++run) {
       const std::size_t row = (slot / width * layout.run_lengths.size() + run) * width + slot % width;

@@ -31,8 +31,8 @@ void for_dofs(const space::FunctionSpace& part, const space::FunctionSpace& whol
       const auto size = static_cast<std::size_t>(part.element(groups[g].shape)->num_dofs() * part.num_components());
       std::vector<std::int32_t> own(size), all(size);
       const auto here = part.position(group, cell), there = whole.position(group, global);
-      part.cell_dofs(here.block, here.batch, here.lane, own);
-      whole.cell_dofs(there.block, there.batch, there.lane, all);
+      part.cell_dofs(here.block, here.batch, here.cell, own);
+      whole.cell_dofs(there.block, there.batch, there.cell, all);
       for (std::size_t i = 0; i < size; ++i) visit(own[i], all[i]);
     }
 }
@@ -134,8 +134,8 @@ TEST_P(SpacesOfRanks, InteriorStagesTouchWhatTheProcessHasAlone) {
           std::vector<std::int32_t> entries(
               static_cast<std::size_t>(part.element(shape)->num_dofs() * part.num_components()));
           bool is_inside = true;
-          for (int lane = 0; lane < batches.num_active(chunk.block, batch); ++lane) {
-            part.cell_dofs(chunk.block, batch, lane, entries);
+          for (int cell = 0; cell < batches.num_active(chunk.block, batch); ++cell) {
+            part.cell_dofs(chunk.block, batch, cell, entries);
             for (const auto entry : entries) is_inside = is_inside && entry < part.interface_begin();
           }
           EXPECT_TRUE(is_inside || stage >= batches.num_interior_stages);

@@ -162,7 +162,7 @@ class Facets(command_test.CommandTest):
         self.row(facets=((HOT, 0), (COLD, 2)), is_open=True)
         report, result = self.solved(FLUX)
         self.assertAlmostEqual(report["functionals"]["flux"], 0, delta=1e-9)
-        for part in ("warning: ", "problem.toml:1:", "a pair of facets of the boundary lies at one place", "2 pieces", "(1, 0.5)",
+        for part in ("warning: ", "problem.toml:1:", "a pair of facets of the boundary lies at one place", "2 connected components", "(1, 0.5)",
                      "between quadrilateral 0 at (0.5, 0.5) and quadrilateral 1 at (1.5, 0.5)", "mesh.merge = 1e-09"):
             self.assertIn(part, result.stderr)
 
@@ -172,7 +172,7 @@ class Facets(command_test.CommandTest):
             result = self.run_rafter("mesh", "row.msh")
             self.assertEqual(result.returncode, command_test.DONE)
             self.assertNotIn("no problems found", result.stdout)
-            self.assertIn("2 pieces of the mesh touch and share no nodes", result.stdout)
+            self.assertIn("2 connected components of the mesh touch and share no nodes", result.stdout)
             self.assertEqual(len(json.loads(self.run_rafter("mesh", "row.msh", "--json").stdout)["warnings"]), 1)
             result = self.run_rafter("mesh", "row.msh", "--merge", "1e-9", "--write", "joined.msh")
             self.assertIn("no problems found", result.stdout)

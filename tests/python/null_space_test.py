@@ -131,7 +131,7 @@ class NullSpace(command_test.CommandTest):
         self.refused(self.replaced(NEUMANN, ("grad(v))*dx", "grad(v))*dx + u.dx(0)*v*dx")) + '[solver]\nmethod = "gmres"\n',
                      "constraint[0].mean", "not symmetric", "transpose has another null space")
 
-    def test_every_piece_that_nothing_holds_has_its_mean(self):
+    def test_every_connected_component_that_nothing_holds_has_its_mean(self):
         self.write(singular_test.strip_mesh([1, None, 5, 5]), "strip.mesh")
         text = singular_test.STRIP.replace("tags = [1]", "tags = [2]") + '[functionals]\nfirst = "u*dx(1)"\nsecond = "u*dx(5)"\n'
         free, held = text.split("[[dirichlet]]")
@@ -139,12 +139,12 @@ class NullSpace(command_test.CommandTest):
         functionals, _ = self.functionals(free)
         self.assertAlmostEqual(functionals["first"], 3, 13)
         self.assertAlmostEqual(functionals["second"], 6, 13)
-        functionals, _ = self.functionals(text + "[[constraint]]\nmean = 3.0\n")  # a condition fixes the second piece
+        functionals, _ = self.functionals(text + "[[constraint]]\nmean = 3.0\n")  # a condition fixes the second component
         self.assertAlmostEqual(functionals["first"], 3, 13)
         self.assertGreater(abs(functionals["second"] - 6), 1e-2)
         self.refused(free.replace("mean = 3.0", "point = [2.5, 0.5]\nvalue = 1.0"), "singular", "constants of u", "tag 1")
 
-    def test_piece_that_the_form_itself_fixes_keeps_its_solution(self):
+    def test_connected_component_that_the_form_itself_fixes_keeps_its_solution(self):
         self.write(singular_test.strip_mesh([1, None, 5]), "strip.mesh")
         text = singular_test.STRIP.split("[[dirichlet]]")[0].replace("grad(v))*dx", "grad(v))*dx + 2*u*v*ds(1)")
         text += '[[constraint]]\nmean = 3.0\n[functionals]\nfirst = "2*u*ds(1)"\nsecond = "u*dx(5)"\n'
@@ -160,11 +160,11 @@ class NullSpace(command_test.CommandTest):
         self.assertAlmostEqual(functionals["mean"], 1.5, 13)
         self.assertAlmostEqual(functionals["other"], -4, 13)
 
-    def test_too_many_pieces(self):
+    def test_too_many_connected_components(self):
         self.write(singular_test.strip_mesh([1, None] * 65), "strip.mesh")
         text = singular_test.STRIP.split("[[dirichlet]]")[0] + "[[constraint]]\nmean = 0.0\n"
-        self.refused(text, "constraint[0].mean", "more than 64 null vectors", "65 pieces")
-        held = [tag for tag in range(1, 66) if tag not in (7, 9)]  # tag 9 is also on other edges; fixed pieces do not count
+        self.refused(text, "constraint[0].mean", "more than 64 null vectors", "65 connected components")
+        held = [tag for tag in range(1, 66) if tag not in (7, 9)]  # tag 9 is also on other edges; fixed ones do not count
         self.functionals(text.replace("degree = 2", "degree = 1") + f"[[dirichlet]]\ntags = {held}\nvalue = 0.0\n[functionals]\nany = \"u*dx\"\n")
 
 

@@ -13,7 +13,7 @@ import command_test
 
 
 def strip_mesh(tags):
-    """Returns MFEM text of unit squares side by side with these tags, where None is a gap. Left ends of the pieces have the boundary tags
+    """Returns MFEM text of unit squares side by side with these tags, where None is a gap. Left ends of the parts have the boundary tags
     1, 2, ..., every other edge of the boundary has 9."""
     numbers, cells, edges, ends = {}, [], [], 0
 
@@ -67,16 +67,16 @@ class Singular(command_test.CommandTest):
         result = self.run_rafter("solve", self.write(text))
         self.assertEqual(result.returncode, command_test.DONE, result.stderr + result.stdout)
 
-    def test_piece_without_a_condition_is_named(self):
+    def test_component_without_a_condition_is_named(self):
         self.refused(self.strip([1, None, 5, 5]), "singular", "constants of u", "2 cells with tag 5", "between (2, 0) and (4, 1)")
 
-    def test_several_such_pieces_are_counted(self):
-        self.refused(self.strip([1, None, 5, None, 6, None, 7]), "tag 5", "on 2 more pieces")
+    def test_several_such_components_are_counted(self):
+        self.refused(self.strip([1, None, 5, None, 6, None, 7]), "tag 5", "on 2 more connected components")
 
-    def test_every_piece_with_a_condition(self):
+    def test_every_component_with_a_condition(self):
         self.solved(self.strip([1, None, 5], tags="tags = [1, 2]"))
 
-    def test_reaction_or_robin_term_on_the_piece_alone(self):
+    def test_reaction_or_robin_term_on_the_component_alone(self):
         self.solved(self.strip([1, None, 5], a="inner(grad(u), grad(v))*dx + u*v*dx(5)"))
         self.solved(self.strip([1, None, 5], a="inner(grad(u), grad(v))*dx + 1e-3*u*v*ds(2)"))
 
@@ -95,7 +95,7 @@ class Singular(command_test.CommandTest):
                     with open(self.path("report.json"), encoding="utf-8") as file:
                         self.assertAlmostEqual(json.load(file)["functionals"]["mean"], 0.5, 13)
 
-    def test_elastic_piece_that_slides_and_turns(self):
+    def test_elastic_component_that_slides_and_turns(self):
         self.refused(self.strip([1, None, 5], ELASTIC), "component 0 of u", "component 1 of u", "rotations of u", "tag 5")
         held = ELASTIC + '[[dirichlet]]\ntags = [2]\ncomponents = [0]\nvalue = 0.0\n'
         self.refused(self.strip([1, None, 5], held), "component 1 of u", "tag 5")
@@ -115,7 +115,7 @@ class Singular(command_test.CommandTest):
         self.refused(slides, "singular", "component 0 of u")
         self.solved(slides + '[[dirichlet]]\ntags = [1]\ncomponents = [0]\nvalue = 0.0\n')
 
-    def test_pieces_that_touch_only_through_cells_that_the_form_leaves_out(self):
+    def test_components_that_touch_only_through_cells_that_the_form_leaves_out(self):
         # At degree 1, the cell between has no unknown of its own, and connects nothing.
         self.refused(self.strip([1, 2, 5], a="inner(grad(u), grad(v))*(dx(1) + dx(5))", **{"degree = 2": "degree = 1"}),
                      "constants of u", "tag 5", "between (2, 0) and (3, 1)")

@@ -22,8 +22,8 @@ class DenseForm {
 public:
   DenseForm(const op::GeneratedForm& built, const DenseData& data) : built_(built), data_(data) {
     values.assign(num_rows() * num_columns(), 0.0);
-    for (const auto& piece : built.pieces)
-      for (std::int32_t item = 0; item < piece.cells.num_items; ++item) add_cell(piece, item);
+    for (const auto& block : built.blocks)
+      for (std::int32_t item = 0; item < block.cells.num_items; ++item) add_cell(block, item);
     if (built.form.rank == 2 && built.is_square()) // padding holds no unknowns, and operators are the identity there
       for (const auto entry : built.system.padding()) values[static_cast<std::size_t>(entry) * (num_columns() + 1)] = 1;
   }
@@ -64,33 +64,33 @@ private:
   }
 
   std::vector<OnCell> on_cell(const std::vector<Space>& spaces, const op::System* system,
-                              const op::GeneratedBlock& piece, std::int32_t item) const {
+                              const op::GeneratedBlock& block, std::int32_t item) const {
     std::vector<OnCell> result;
     for (const auto& any : spaces) {
       const auto& space = dynamic_cast<const space::FunctionSpace&>(*any);
-      const auto element = space.element(piece.cells.shape);
+      const auto element = space.element(block.cells.shape);
       auto& found = result.emplace_back();
       found.num_dofs = element->num_dofs();
       found.entries.resize(static_cast<std::size_t>(found.num_dofs * space.num_components()));
-      space.cell_dofs(piece.block, item / piece.cells.cells_per_batch, item % piece.cells.cells_per_batch,
+      space.cell_dofs(block.cell_block, item / block.cells.cells_per_batch, item % block.cells.cells_per_batch,
                       found.entries);
-      found.table = element->tabulate(piece.rule.points);
+      found.table = element->tabulate(block.rule.points);
       if (system != nullptr) found.offset = system->offset(system->index_of(space));
     }
     return result;
   }
 
-  void add_cell(const op::GeneratedBlock& piece, std::int32_t item) {
+  void add_cell(const op::GeneratedBlock& block, std::int32_t item) {
     const auto& form = built_.form;
-    const auto cell = cell_of(*built_.system.mesh, piece.cells, item);
-    const auto map = cell.geometry->tabulate(piece.rule.points);
-    const auto tests = on_cell(form.test_spaces, &built_.system, piece, item),
-               trials = on_cell(form.trial_spaces, &built_.trial_system, piece, item),
-               known = on_cell(form.fields, nullptr, piece, item);
-    for (int q = 0; q < piece.rule.num_points(); ++q) {
+    const auto cell = cell_of(*built_.system.mesh, block.cells, item);
+    const auto map = cell.geometry->tabulate(block.rule.points);
+    const auto tests = on_cell(form.test_spaces, &built_.system, block, item),
+               trials = on_cell(form.trial_spaces, &built_.trial_system, block, item),
+               known = on_cell(form.fields, nullptr, block, item);
+    for (int q = 0; q < block.rule.num_points(); ++q) {
       const auto geometry = geometry_at(cell, map, q, -1);
-      const double factor = piece.rule.weights[static_cast<std::size_t>(q)] * geometry.scale;
-      for (const auto& part : op::integral_parts(form, piece))
+      const double factor = block.rule.weights[static_cast<std::size_t>(q)] * geometry.scale;
+      for (const auto& part : op::integral_parts(form, block))
         if (form.rank < 2)
           add_point(*part.integral, {geometry, q, factor}, tests, known, {}, 0);
         else

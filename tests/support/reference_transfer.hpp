@@ -98,7 +98,7 @@ private:
     std::vector<std::int32_t> result(
         static_cast<std::size_t>(space.element(shape)->num_dofs() * space.num_components()));
     const auto position = space.position(group, cell);
-    space.cell_dofs(position.block, position.batch, position.lane, result);
+    space.cell_dofs(position.block, position.batch, position.cell, result);
     for (auto& entry : result) entry += offset;
     return result;
   }

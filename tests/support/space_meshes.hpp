@@ -35,7 +35,7 @@ template <class Visit> void for_each_cell(const space::FunctionSpace& space, Vis
         static_cast<std::size_t>(space.element(group.shape)->num_dofs() * space.num_components()));
     for (std::int32_t cell = 0; cell < group.num_cells(); ++cell) {
       const auto position = space.position(g, cell);
-      space.cell_dofs(position.block, position.batch, position.lane, entries);
+      space.cell_dofs(position.block, position.batch, position.cell, entries);
       visit(g, cell, entries, space.cell_node_points(g, cell));
     }
   }

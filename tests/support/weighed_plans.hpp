@@ -21,7 +21,7 @@ inline op::GeneratedKernel weighed(const Problem& problem, const std::string& fo
       tune::PlannerOptions{.machine = tune::typical_machine(512), .weighs_all = plan.empty()});
   if (!plan.empty()) options.plan = std::make_shared<const schedule::Plan>(schedule::parse_plan(plan));
   return op::build_form(form::lower(problem.form(form)), problem.system(), op::Purpose::action, options)
-      ->pieces.front()
+      ->blocks.front()
       .kernel;
 }
 

@@ -34,8 +34,8 @@ std::set<std::int32_t> batch_vertices(const mesh::Mesh& mesh, const mesh::CellBl
   const auto& group = mesh.groups[block.group];
   const int n = element::num_vertices(group.shape);
   std::set<std::int32_t> vertices;
-  for (int lane = 0; lane < cells_per_batch; ++lane)
-    for (int v = 0; v < n; ++v) vertices.insert(group.vertices[block.cells[batch * cells_per_batch + lane] * n + v]);
+  for (int cell = 0; cell < cells_per_batch; ++cell)
+    for (int v = 0; v < n; ++v) vertices.insert(group.vertices[block.cells[batch * cells_per_batch + cell] * n + v]);
   return vertices;
 }
 

@@ -43,9 +43,9 @@ void expect_rows_fit(const Case& c, const op::DataRows& rows, double bound) {
   const auto of_rows = rows.representatives(cells).cells;
   for (std::size_t i = 0; i < cells.cells.size(); ++i) {
     const auto batch = i / static_cast<std::size_t>(cells.cells_per_batch),
-               lane = i % static_cast<std::size_t>(cells.cells_per_batch);
+               cell = i % static_cast<std::size_t>(cells.cells_per_batch);
     const auto row = static_cast<std::size_t>(rows.of_batch[batch]);
-    const auto twin = of_rows[row * static_cast<std::size_t>(cells.cells_per_batch) + lane];
+    const auto twin = of_rows[row * static_cast<std::size_t>(cells.cells_per_batch) + cell];
     for (std::size_t n = 1; n < nodes; ++n)
       for (int a = 0; a < 3; ++a)
         ASSERT_NEAR(point(cells.cells[i], n, a) - point(cells.cells[i], 0, a), point(twin, n, a) - point(twin, 0, a),

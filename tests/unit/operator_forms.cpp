@@ -57,7 +57,7 @@ std::vector<double> long_way(const Stated& stated, std::span<const double> x, co
               group.nodes()[static_cast<std::size_t>(c * nodes + i)] * mesh.gdim + a)]);
       std::vector<std::int32_t> entries(static_cast<std::size_t>(components * element->num_dofs()));
       const auto at = space.position(g, c);
-      space.cell_dofs(at.block, at.batch, at.lane, entries);
+      space.cell_dofs(at.block, at.batch, at.cell, entries);
       test::CellValues values;
       values.parameters.assign(lowered.parameters.size(), 0.7);
       for (const auto entry : entries) values.u.push_back(x[static_cast<std::size_t>(entry)]);
@@ -170,12 +170,12 @@ TEST(CompiledTogether, FormsShareOneCompilationAndEqualKernels) {
   op::compile(built);
   std::set<const device::Program*> programs;
   for (const auto& form : built)
-    for (const auto& piece : form->pieces) {
-      programs.insert(piece.program.get());
-      if (piece.setup_program != nullptr) programs.insert(piece.setup_program.get());
+    for (const auto& block : form->blocks) {
+      programs.insert(block.program.get());
+      if (block.setup_program != nullptr) programs.insert(block.setup_program.get());
     }
   EXPECT_EQ(folder.count(".so"), programs.size());
-  EXPECT_EQ(built[0]->pieces[0].program, built[1]->pieces[0].program);
+  EXPECT_EQ(built[0]->blocks[0].program, built[1]->blocks[0].program);
 
   const op::Operator together(built[0], space::Constraints{}, built[2]), alone(stated, system, options);
   device::Vector x = alone.make_vector(), y = alone.make_vector(), expected = alone.make_vector();
@@ -197,8 +197,8 @@ TEST(GeneratedForms, CopiesHaveIntegralsOfTheirOwn) {
   const double expected = op::count_entries(original->system, op::Coupling(*original, original->system));
   const op::GeneratedForm copy = *original;
   original.reset();
-  for (const auto& piece : copy.pieces)
-    for (const auto& part : op::integral_parts(copy.form, piece)) {
+  for (const auto& block : copy.blocks)
+    for (const auto& part : op::integral_parts(copy.form, block)) {
       EXPECT_GE(part.integral, copy.form.integrals.data());
       EXPECT_LT(part.integral, copy.form.integrals.data() + copy.form.integrals.size());
     }

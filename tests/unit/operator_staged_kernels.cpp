@@ -105,10 +105,10 @@ TEST(StagesOfKernels, ThoseInAnyOrderComeFirst) {
   const std::vector<op::BlockChunk> whole{{1, 0, 5}};
   const auto stages = op::with_first(whole, {{{0, 0, 2}, {1, 0, 2}}, {{1, 2, 5}}, {{0, 2, 3}}});
   ASSERT_EQ(stages.size(), 3U) << "what is left empty is none";
-  EXPECT_EQ(stages[0].front().piece, 1U);
+  EXPECT_EQ(stages[0].front().block, 1U);
   EXPECT_EQ(stages[0].front().batch_end, 5);
   ASSERT_EQ(stages[1].size(), 1U);
-  EXPECT_EQ(stages[1].front().piece, 0U);
+  EXPECT_EQ(stages[1].front().block, 0U);
   EXPECT_EQ(stages[2].front().batch_begin, 2);
 }
 

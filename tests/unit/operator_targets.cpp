@@ -109,14 +109,14 @@ TEST(TargetsWithoutADevice, AreWhatTheRecordTells) {
 TEST(TargetsWithoutADevice, HavePlansAndTextsButNoPrograms) {
   const auto built = on_deformed_hexahedra("inner(u, v)*dx", for_target(h200()));
   EXPECT_EQ(built->options.device, nullptr);
-  const auto& info = built->pieces.at(0).kernel.info;
+  const auto& info = built->blocks.at(0).kernel.info;
   EXPECT_EQ(info.plan.mapping, "cell_per_item");
   EXPECT_NE(info.source.find("void entry_kernel("), std::string::npos);
   EXPECT_THROW(op::compile(std::array{built}), base::InternalError);
 }
 
 TEST(TargetsWithoutADevice, TakeStoredFactorsWhereMemoryCostsLessThanWorkArrays) {
-  const auto& plan = on_deformed_hexahedra("inner(u, v)*dx", for_target(h200()))->pieces.at(0).kernel.info.plan;
+  const auto& plan = on_deformed_hexahedra("inner(u, v)*dx", for_target(h200()))->blocks.at(0).kernel.info.plan;
   EXPECT_EQ(plan.factors.kind, kernel::FactorStorage::Kind::store) << schedule::to_string(plan);
 }
 

@@ -46,19 +46,19 @@ TEST_F(Tuning, OperatorsTakeTheFastestPlanOfEveryCellKernel) {
   const auto tuned = tune(problem, "inner(grad(u), grad(v))*dx + u*v*ds", {.most_plans = 2});
   const auto built = op::build_form(form::lower(form), problem.system(), op::Purpose::action, options(false));
   std::size_t num_cell_kernels = 0;
-  for (const auto& piece : built->pieces) {
-    const auto& decision = piece.kernel.info.decision;
-    if (piece.block < 0) {
+  for (const auto& block : built->blocks) {
+    const auto& decision = block.kernel.info.decision;
+    if (block.cell_block < 0) {
       EXPECT_EQ(decision.origin, tune::Origin::usual); // plans of facets are not tuned
       continue;
     }
     ASSERT_LT(num_cell_kernels, tuned.size());
     const auto& kernel = tuned[num_cell_kernels++];
-    EXPECT_EQ(kernel.info.block, piece.block);
+    EXPECT_EQ(kernel.info.block, block.cell_block);
     EXPECT_EQ(kernel.num_timed, std::min<std::size_t>(2, kernel.info.decision.candidates.size()));
     EXPECT_EQ(decision.origin, tune::Origin::measured);
     EXPECT_EQ(decision.plan, kernel.info.plan);
-    EXPECT_EQ(piece.kernel.info.plan, kernel.info.plan);
+    EXPECT_EQ(block.kernel.info.plan, kernel.info.plan);
   }
   EXPECT_GT(num_cell_kernels, 1U);
   EXPECT_EQ(num_cell_kernels, tuned.size());
@@ -88,7 +88,7 @@ TEST_F(Tuning, CandidatesAgree) {
   const Problem problem(box("hexahedron"), 2);
   const auto form = form::lower(problem.form("inner(grad(u), grad(v))*dx"));
   const auto weighed = op::build_form(form, problem.system(), op::Purpose::action, options());
-  const auto& candidates = weighed->pieces.front().kernel.info.decision.candidates;
+  const auto& candidates = weighed->blocks.front().kernel.info.decision.candidates;
   ASSERT_GT(candidates.size(), 4U);
   std::vector<std::shared_ptr<op::GeneratedForm>> forms;
   for (const auto& candidate : candidates) {

@@ -26,8 +26,8 @@ std::set<std::int32_t> shared_entries(const space::FunctionSpace& space, std::in
   const std::size_t num_dofs = layout.run_dofs.size() + layout.interior_dofs.size();
   std::set<std::int32_t> result;
   std::vector<std::int32_t> entries(num_dofs * components);
-  for (int lane = 0; lane < space.batches().num_active(0, batch); ++lane) {
-    space.cell_dofs(0, batch, lane, entries);
+  for (int cell = 0; cell < space.batches().num_active(0, batch); ++cell) {
+    space.cell_dofs(0, batch, cell, entries);
     for (std::size_t c = 0; c < components; ++c)
       for (const int dof : layout.run_dofs) result.insert(entries[c * num_dofs + static_cast<std::size_t>(dof)]);
   }

@@ -51,12 +51,12 @@ TEST(FunctionSpace, PositionsInvertTheBatches) {
           space->position(batches.blocks[b].group, batches.blocks[b].cells[static_cast<std::size_t>(i)]);
       EXPECT_EQ(position.block, static_cast<std::int32_t>(b));
       EXPECT_EQ(position.batch, i / 4);
-      EXPECT_EQ(position.lane, i % 4);
+      EXPECT_EQ(position.cell, i % 4);
     }
 }
 
-TEST(FunctionSpace, InteriorsOfABatchInterleaveItsActiveLanes) {
-  // The 12 cells are batches of 8 and 4 active lanes.
+TEST(FunctionSpace, InteriorsOfABatchInterleaveItsActiveCells) {
+  // The 12 cells are batches of 8 and 4 active cells.
   const auto space = test::make_space(test::box("hexahedron"), 3, 2);
   const auto& dofs = space->block(0);
   const auto& layout = dofs.layout;
@@ -64,13 +64,13 @@ TEST(FunctionSpace, InteriorsOfABatchInterleaveItsActiveLanes) {
   for (std::int32_t batch = 0; batch < 2; ++batch) {
     const int active = batch == 0 ? 8 : 4;
     ASSERT_EQ(space->batches().num_active(0, batch), active);
-    for (int lane = 0; lane < 8; ++lane) {
-      space->cell_dofs(0, batch, lane, entries);
+    for (int cell = 0; cell < 8; ++cell) {
+      space->cell_dofs(0, batch, cell, entries);
       for (std::size_t i = 0; i < layout.interior_dofs.size(); ++i)
         for (std::size_t c = 0; c < 2; ++c)
           EXPECT_EQ(entries[c * 64 + static_cast<std::size_t>(layout.interior_dofs[i])],
                     dofs.interior_starts[static_cast<std::size_t>(batch)] + static_cast<int>(i * 2 + c) * active +
-                        std::min(lane, active - 1));
+                        std::min(cell, active - 1));
     }
   }
 }

@@ -33,8 +33,8 @@ void remove_stale_files(const fs::path& folder, const std::string& extension) {
        entry.increment(error)) {
     std::error_code ignored;
     const auto name = entry->path().filename().string();
-    const bool is_passing = name.starts_with(build_prefix) || name.ends_with(extension + damaged_ending);
-    if (is_passing && entry->last_write_time(ignored) < limit && !ignored) fs::remove_all(entry->path(), ignored);
+    const bool is_transient = name.starts_with(build_prefix) || name.ends_with(extension + damaged_ending);
+    if (is_transient && entry->last_write_time(ignored) < limit && !ignored) fs::remove_all(entry->path(), ignored);
   }
 }
 

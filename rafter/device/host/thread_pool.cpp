@@ -42,8 +42,8 @@ ThreadPool::~ThreadPool() { stop(); }
 
 void ThreadPool::stop() {
   is_ending_.store(true, std::memory_order_relaxed);
-  generation_.fetch_add(1, std::memory_order_release);
-  generation_.notify_all();
+  run_number_.fetch_add(1, std::memory_order_release);
+  run_number_.notify_all();
   for (auto& worker : workers_) worker.join();
 }
 
@@ -58,8 +58,8 @@ template <class T> void ThreadPool::wait_while(const std::atomic<T>& value, T ol
 void ThreadPool::work(std::size_t rank) {
   is_inside_run = true;
   for (std::uint32_t seen = 0;;) {
-    wait_while(generation_, seen);
-    seen = generation_.load(std::memory_order_acquire);
+    wait_while(run_number_, seen);
+    seen = run_number_.load(std::memory_order_acquire);
     if (is_ending_.load(std::memory_order_relaxed)) return;
     if (!enter()) continue; // other threads have done everything already
     take_indices(rank);
@@ -114,8 +114,8 @@ void ThreadPool::run(std::int64_t count, const std::function<void(std::int64_t)>
     share.end = count * (part + 1) / parts;
   }
   state_.store(open_bit, std::memory_order_release);
-  generation_.fetch_add(1, std::memory_order_release);
-  generation_.notify_all();
+  run_number_.fetch_add(1, std::memory_order_release);
+  run_number_.notify_all();
   is_inside_run = true;
   take_indices(0);
   is_inside_run = false;

@@ -52,7 +52,7 @@ private:
   std::mutex run_mutex_, failure_mutex_;
   const std::function<void(std::int64_t)>* body_ = nullptr;
   std::exception_ptr failure_;
-  alignas(64) std::atomic<std::uint32_t> generation_ = 0; ///< number of runs so far; workers wait for it to change
+  alignas(64) std::atomic<std::uint32_t> run_number_ = 0; ///< number of runs so far; workers wait for it to change
   /// A bit that says whether the run is open, and the number of workers inside it.
   alignas(64) std::atomic<std::uint32_t> state_ = 0;
   std::atomic<bool> is_ending_ = false;

@@ -77,14 +77,14 @@ private:
     const auto* from = static_cast<const std::byte*>(source);
     queue_->copies.count_to_device(bytes);
     while (bytes > 0) {
-      std::size_t piece = std::bit_floor(std::min(bytes, largest_pattern));
-      while (offset % piece != 0) piece /= 2;
-      check_opencl(
-          queue_->library->fill_buffer(queue_->queue, memory_, from, piece, offset, piece, 0, nullptr, nullptr),
-          to_device);
-      from += piece;
-      offset += piece;
-      bytes -= piece;
+      std::size_t pattern_bytes = std::bit_floor(std::min(bytes, largest_pattern));
+      while (offset % pattern_bytes != 0) pattern_bytes /= 2;
+      check_opencl(queue_->library->fill_buffer(queue_->queue, memory_, from, pattern_bytes, offset, pattern_bytes, 0,
+                                                nullptr, nullptr),
+                   to_device);
+      from += pattern_bytes;
+      offset += pattern_bytes;
+      bytes -= pattern_bytes;
     }
   }
   void read(void* destination, std::size_t bytes, std::size_t offset) const override {

@@ -47,7 +47,7 @@ public:
   Copies copies() const override;
   int num_threads() const override { return 1; }
   bool shares_host_memory() const override { return false; }
-  /// Throws EnvironmentError where the device does not have so much memory, or not in one piece.
+  /// Throws EnvironmentError where the device does not have so much memory, or not contiguously.
   std::shared_ptr<Buffer> allocate(std::size_t bytes) override;
   std::shared_ptr<Buffer> wrap(void* host, std::size_t bytes) override;
   /// Throws EnvironmentError on failure, with the log of the compiler, and the place where the source is kept.

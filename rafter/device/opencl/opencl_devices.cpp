@@ -60,7 +60,7 @@ public:
 
   bool is_processor() const { return (number<cl_device_type>(CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0; }
   /// Doubles in a register of a processor, which runs the items of a group one after the other. Graphics processors run
-  /// them side by side, also those that tell a width.
+  /// them side by side, also those that report a width.
   int vector_width() const {
     if (!is_processor()) return 1;
     constexpr cl_uint most = 8; // doubles in the widest registers there are

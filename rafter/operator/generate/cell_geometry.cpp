@@ -82,12 +82,12 @@ std::size_t CellGeometry::numbers_per_batch() const {
   return (kind_ == Kind::nodes ? nodes_.size() : modes_.size()) * dim_ * cells_per_batch_;
 }
 
-/// Points at the nodes of the cells of a batch, shape (node, axis, lane).
+/// Points at the nodes of the cells of a batch, shape (node, axis, cell).
 template <std::size_t dim> void CellGeometry::gather(std::int32_t batch, double* points) const {
   const auto* cell = cells_.data() + static_cast<std::size_t>(batch) * cells_per_batch_;
-  for (std::size_t lane = 0; lane < cells_per_batch_; ++lane, ++cell) {
+  for (std::size_t i = 0; i < cells_per_batch_; ++i, ++cell) {
     const auto* nodes = &group_.nodes()[static_cast<std::size_t>(*cell) * num_nodes_];
-    double* to = points + lane;
+    double* to = points + i;
     for (const auto n : nodes_) {
       const double* x = points_ + static_cast<std::size_t>(nodes[n]) * dim;
       for (std::size_t a = 0; a < dim; ++a, to += cells_per_batch_) *to = x[a];

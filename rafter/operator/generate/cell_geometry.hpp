@@ -9,8 +9,8 @@ namespace rafter::op {
 class CellGeometry {
 public:
   enum class Kind : std::uint8_t {
-    maps, ///< coefficients of maps that are not isoparametric, shape (mode, axis, lane); modes as kernel::map_modes
-    nodes ///< geometry nodes, shape (node, axis, lane)
+    maps, ///< coefficients of maps that are not isoparametric, shape (mode, axis, cell); modes as kernel::map_modes
+    nodes ///< geometry nodes, shape (node, axis, cell)
   };
   CellGeometry(const mesh::Mesh& mesh, const BatchedCells& cells, Kind kind);
   /// Takes the kind that kernels on these cells read.

@@ -65,13 +65,13 @@ struct BatchWriter {
     const int* dof = layout.run_dofs.data();
     std::size_t at = static_cast<std::size_t>(batch) * layout.run_dims.size() * cells_per_batch;
     for (const int run_length : layout.run_lengths) {
-      for (std::size_t lane = 0; lane < static_cast<std::size_t>(num_active); ++lane) {
-        const std::int32_t entry = offset + dofs.run_starts[at + lane];
+      for (std::size_t cell = 0; cell < static_cast<std::size_t>(num_active); ++cell) {
+        const std::int32_t entry = offset + dofs.run_starts[at + cell];
         const std::int32_t start = group_size == 1 ? entry : entry / group_size;
-        const std::int32_t* permutation = space::permutation_of(dofs, at + lane);
+        const std::int32_t* permutation = space::permutation_of(dofs, at + cell);
         for (int k = 0; k < run_length; ++k)
           for (int g = 0; g < num_groups; ++g)
-            to[lane * length + static_cast<std::size_t>(g) * num_dofs + static_cast<std::size_t>(dof[k])] =
+            to[cell * length + static_cast<std::size_t>(g) * num_dofs + static_cast<std::size_t>(dof[k])] =
                 start + permutation[k] * num_groups + g;
       }
       dof += run_length;
@@ -86,9 +86,9 @@ struct BatchWriter {
     std::int32_t entry = offset + start;
     for (const int i : dofs.layout.interior_dofs)
       for (int c = 0; c < num_components; ++c, entry += num_active)
-        for (int lane = 0; lane < num_active; ++lane)
-          to[static_cast<std::size_t>(lane) * length + static_cast<std::size_t>(c) * num_dofs +
-             static_cast<std::size_t>(i)] = entry + lane;
+        for (int cell = 0; cell < num_active; ++cell)
+          to[static_cast<std::size_t>(cell) * length + static_cast<std::size_t>(c) * num_dofs +
+             static_cast<std::size_t>(i)] = entry + cell;
   }
 };
 

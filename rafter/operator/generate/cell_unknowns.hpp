@@ -16,7 +16,7 @@ namespace rafter::op {
 System make_broken(const System& system);
 
 /// Numbers the unknowns of all cells. These numbers are called places: they run over cells in the order of blocks,
-/// batches and lanes, and within a cell over (field, component, local dof). Instead of single unknowns, groups of
+/// batches and their cells, and within a cell over (field, component, local dof). Instead of single unknowns, groups of
 /// `group_size` neighbours may be numbered (Coupling::block_size): the entry of a group is that of its first unknown
 /// divided by the size.
 struct CellUnknowns {

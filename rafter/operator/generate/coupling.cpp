@@ -145,10 +145,10 @@ private:
   std::vector<std::uint64_t> words_;
 };
 
-/// A product of a test and a trial function in an integrand of the kernel of a piece: -1 stands for the value of the
+/// A product of a test and a trial function in an integrand of the kernel of a block: -1 stands for the value of the
 /// function, other numbers for its derivative in that direction.
 struct Product {
-  std::size_t piece = 0;
+  std::size_t block = 0;
   int test = -1, trial = -1;
   auto operator<=>(const Product&) const = default;
 };
@@ -166,10 +166,11 @@ public:
   /// components.
   std::vector<Products> products(std::size_t block) const {
     std::vector<Products> result(fields_.size() * fields_.size());
-    for (std::size_t p = 0; p < built_.pieces.size(); ++p) {
-      const auto& piece = built_.pieces[p];
-      const bool is_of_block = piece.block >= 0 ? piece.block == static_cast<int>(block)
-                                                : piece.cells.group == system_.batches->blocks[block].group;
+    for (std::size_t p = 0; p < built_.blocks.size(); ++p) {
+      const auto& generated = built_.blocks[p];
+      const bool is_of_block = generated.cell_block >= 0
+                                   ? generated.cell_block == static_cast<int>(block)
+                                   : generated.cells.group == system_.batches->blocks[block].group;
       if (is_of_block) add_products(p, result);
     }
     return result;
@@ -182,10 +183,10 @@ public:
     bool are_all_coupled = false;
     std::vector<std::pair<const Supports*, const Supports*>> factors; // of the products
     for (const auto& product : products) {
-      are_all_coupled |= is_large(product.piece, *test) || is_large(product.piece, *trial);
+      are_all_coupled |= is_large(product.block, *test) || is_large(product.block, *trial);
       if (!are_all_coupled)
-        factors.emplace_back(&supports(product.piece, test, product.test),
-                             &supports(product.piece, trial, product.trial));
+        factors.emplace_back(&supports(product.block, test, product.test),
+                             &supports(product.block, trial, product.trial));
     }
     result.values.reserve(static_cast<std::size_t>(result.num_rows) * static_cast<std::size_t>(result.num_columns));
     for (int i = 0; i < result.num_rows; ++i)
@@ -197,11 +198,11 @@ public:
   }
 
 private:
-  /// Says whether the tables of a piece take too long to make. All pairs are then taken as coupled: such degrees are so
+  /// Says whether the tables of a block take too long to make. All pairs are then taken as coupled: such degrees are so
   /// high that a matrix never pays.
-  bool is_large(std::size_t piece, const element::Element& element) const {
+  bool is_large(std::size_t block, const element::Element& element) const {
     constexpr double most_values = 1 << 22;
-    return 4.0 * element.num_dofs() * built_.pieces[piece].rule.num_points() > most_values;
+    return 4.0 * element.num_dofs() * built_.blocks[block].rule.num_points() > most_values;
   }
 
   std::size_t component(std::size_t field, int component) const {
@@ -216,9 +217,9 @@ private:
   }
 
   void add_products(std::size_t number, std::vector<Products>& result) const {
-    const auto& piece = built_.pieces[number];
-    const auto function = kernel::pull_back(integral_parts(built_.form, piece), piece.cells.shape, piece.cells.map,
-                                            piece.cells.local_facet >= 0);
+    const auto& block = built_.blocks[number];
+    const auto function = kernel::pull_back(integral_parts(built_.form, block), block.cells.shape, block.cells.map,
+                                            block.cells.local_facet >= 0);
     for (const auto& output : function.outputs) {
       const auto row = component(built_.output_fields[static_cast<std::size_t>(output.field)], output.component);
       for (const auto id : function.graph.reachable(std::span(&output.node, 1))) {
@@ -238,22 +239,22 @@ private:
 
   /// Makes those of the values and of the derivatives in all directions, from one table.
   std::vector<Supports> make_supports(std::size_t number, const element::Element& element) const {
-    const auto& piece = built_.pieces[number];
-    const int facet = piece.cells.local_facet;
-    const auto points = facet < 0 ? piece.rule.points
-                                  : element::map_to_cell(piece.cells.shape, element::dimension(piece.cells.shape) - 1,
-                                                         facet, piece.rule.points);
-    const auto frame = kernel::differentiation_frame(piece.cells.shape, facet >= 0);
+    const auto& block = built_.blocks[number];
+    const int facet = block.cells.local_facet;
+    const auto points = facet < 0 ? block.rule.points
+                                  : element::map_to_cell(block.cells.shape, element::dimension(block.cells.shape) - 1,
+                                                         facet, block.rule.points);
+    const auto frame = kernel::differentiation_frame(block.cells.shape, facet >= 0);
     const auto table = element.tabulate(points);
     std::vector<Supports> result;
-    for (int slot = -1; slot < element::dimension(piece.cells.shape); ++slot) result.emplace_back(table, frame, slot);
+    for (int slot = -1; slot < element::dimension(block.cells.shape); ++slot) result.emplace_back(table, frame, slot);
     return result;
   }
 
   const GeneratedForm& built_;
   const System& system_;
   std::vector<std::size_t> fields_; ///< field of each component of the system, shape (component)
-  /// Supports of the values and of the derivatives are kept for each piece and element.
+  /// Supports of the values and of the derivatives are kept for each block and element.
   std::map<std::pair<std::size_t, const element::Element*>, std::vector<Supports>> supports_;
 };
 
@@ -346,7 +347,7 @@ int Coupling::find_block_size(const System& system) const {
   for (const auto& space : system.spaces) {
     result = std::gcd(result, space->num_components());
     for (std::size_t b = 0; b < space->batches().blocks.size();
-         // Components of cell interiors are not neighbours: (dof, component, lane) has the lanes of a batch between
+         // Components of cell interiors are not neighbours: (dof, component, cell) has the cells of a batch between
          // them.
          ++b)
       if (!space->block(static_cast<int>(b)).layout.interior_dofs.empty() && space->num_components() > 1) return 1;

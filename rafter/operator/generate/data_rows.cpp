@@ -18,11 +18,11 @@ namespace rafter::op {
 
 namespace {
 
-/// The geometry of the cells of a batch: nodes relative to the first node of each cell, shape (lane, node, axis), and
+/// The geometry of the cells of a batch: nodes relative to the first node of each cell, shape (cell, node, axis), and
 /// the numbers per cell.
 struct Outline {
   std::vector<double> offsets;
-  std::vector<double> bounds; ///< tolerance of the offsets, shape (lane)
+  std::vector<double> bounds; ///< tolerance of the offsets, shape (cell)
   std::vector<double> coefficients;
 };
 
@@ -31,34 +31,35 @@ class Outlines {
 public:
   Outlines(const mesh::Mesh& mesh, const BatchedCells& cells, const CellCoefficients& coefficients)
       : mesh_(mesh), group_(mesh.groups[static_cast<std::size_t>(cells.group)]), cells_(cells),
-        num_nodes_(static_cast<std::size_t>(mesh::geometry_element(group_)->num_dofs())), nodes_(telling_nodes()),
-        dim_(static_cast<std::size_t>(mesh.gdim)), cells_per_batch_(static_cast<std::size_t>(cells.cells_per_batch)),
-        coefficients_(coefficients.values(cells)), num_coefficients_(static_cast<std::size_t>(coefficients.count())),
+        num_nodes_(static_cast<std::size_t>(mesh::geometry_element(group_)->num_dofs())),
+        nodes_(distinguishing_nodes()), dim_(static_cast<std::size_t>(mesh.gdim)),
+        cells_per_batch_(static_cast<std::size_t>(cells.cells_per_batch)), coefficients_(coefficients.values(cells)),
+        num_coefficients_(static_cast<std::size_t>(coefficients.count())),
         weights_(key_weights(cells_per_batch_ * nodes_.size() * dim_)) {}
 
   void measure(std::int32_t batch, Outline& outline) const {
     outline.offsets.resize(cells_per_batch_ * nodes_.size() * dim_);
     outline.bounds.resize(cells_per_batch_);
     if (dim_ == 3)
-      measure_lanes<3>(batch, outline);
+      measure_cells<3>(batch, outline);
     else if (dim_ == 2)
-      measure_lanes<2>(batch, outline);
+      measure_cells<2>(batch, outline);
     else
-      measure_lanes<1>(batch, outline);
+      measure_cells<1>(batch, outline);
     const auto* begin = coefficients_.data() + static_cast<std::size_t>(batch) * num_coefficients_ * cells_per_batch_;
     outline.coefficients.assign(begin, begin + num_coefficients_ * cells_per_batch_);
   }
 
   bool are_equal(const Outline& a, const Outline& b) const {
     if (a.coefficients != b.coefficients) return false;
-    const std::size_t per_lane = nodes_.size() * dim_;
-    for (std::size_t lane = 0; lane < cells_per_batch_; ++lane) {
-      const double bound = std::min(a.bounds[lane], b.bounds[lane]);
-      const double* own = a.offsets.data() + lane * per_lane;
-      const double* others = b.offsets.data() + lane * per_lane;
+    const std::size_t per_cell = nodes_.size() * dim_;
+    for (std::size_t cell = 0; cell < cells_per_batch_; ++cell) {
+      const double bound = std::min(a.bounds[cell], b.bounds[cell]);
+      const double* own = a.offsets.data() + cell * per_cell;
+      const double* others = b.offsets.data() + cell * per_cell;
       std::size_t num_near = 0; // the loop counts instead of ending early, so that the compiler can vectorise it
-      for (std::size_t i = 0; i < per_lane; ++i) num_near += std::abs(own[i] - others[i]) <= bound ? 1 : 0;
-      if (num_near != per_lane) return false;
+      for (std::size_t i = 0; i < per_cell; ++i) num_near += std::abs(own[i] - others[i]) <= bound ? 1 : 0;
+      if (num_near != per_cell) return false;
     }
     return true;
   }
@@ -81,18 +82,18 @@ public:
     return result ^ result >> 32;
   }
 
-  std::span<const std::int32_t> lanes_of(std::int32_t batch) const {
+  std::span<const std::int32_t> cells_of(std::int32_t batch) const {
     return cells_.cells.subspan(static_cast<std::size_t>(batch) * cells_per_batch_, cells_per_batch_);
   }
 
 private:
   /// The compiler knows the dimension, so that loops over axes are unrolled.
-  template <std::size_t dim> void measure_lanes(std::int32_t batch, Outline& outline) const {
+  template <std::size_t dim> void measure_cells(std::int32_t batch, Outline& outline) const {
     double* offset = outline.offsets.data();
     double* bound = outline.bounds.data();
     const auto* all_nodes = group_.nodes().data();
     const auto* points = mesh_.points.data();
-    for (const auto cell : lanes_of(batch)) {
+    for (const auto cell : cells_of(batch)) {
       const auto* nodes = all_nodes + static_cast<std::size_t>(cell) * num_nodes_;
       const double* first = points + static_cast<std::size_t>(nodes[nodes_[0]]) * dim;
       std::array<double, dim> sizes{}, largest{};
@@ -115,7 +116,7 @@ private:
 
   /// Returns the local nodes that determine the map of a cell, the first one at vertex 0. Affine maps are determined by
   /// the vertices along the axes.
-  std::vector<std::size_t> telling_nodes() const {
+  std::vector<std::size_t> distinguishing_nodes() const {
     std::vector<std::size_t> nodes(num_nodes_);
     std::iota(nodes.begin(), nodes.end(), std::size_t{0});
     if (cells_.map != mesh::MapKind::cartesian && cells_.map != mesh::MapKind::affine) return nodes;
@@ -140,7 +141,7 @@ private:
   std::size_t num_nodes_;
   std::vector<std::size_t> nodes_; ///< local numbers of the nodes that are compared
   std::size_t dim_, cells_per_batch_;
-  base::AlignedVector<double> coefficients_; ///< shape (batch, coefficient, lane)
+  base::AlignedVector<double> coefficients_; ///< shape (batch, coefficient, cell)
   std::size_t num_coefficients_;
   std::vector<std::uint64_t> weights_; ///< weight of each offset of a batch in a key
 };
@@ -226,8 +227,8 @@ DataRows find_rows(const mesh::Mesh& mesh, const BatchedCells& cells, const Cell
     });
   }
   for (std::size_t row = 0; row < rows.count(); ++row) {
-    const auto lanes = outlines.lanes_of(rows.batch(row));
-    result.cells.insert(result.cells.end(), lanes.begin(), lanes.end());
+    const auto of_row = outlines.cells_of(rows.batch(row));
+    result.cells.insert(result.cells.end(), of_row.begin(), of_row.end());
   }
   return result;
 }

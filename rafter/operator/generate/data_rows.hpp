@@ -15,7 +15,7 @@ namespace rafter::op {
 /// The rows of data per cell, and the row that each batch reads.
 struct DataRows {
   base::AlignedVector<std::int32_t> of_batch; ///< row of a batch, shape (batch)
-  /// Cells that a row is made of, shape (row, lane); empty where each batch has a row of its own.
+  /// Cells that a row is made of, shape (row, cell); empty where each batch has a row of its own.
   std::vector<std::int32_t> cells;
   int cells_per_batch = 8;
   std::int32_t count() const {
@@ -26,7 +26,7 @@ struct DataRows {
   BatchedCells representatives(const BatchedCells& all) const;
 };
 
-/// Finds the batches that share a row: those whose cells, lane by lane, have nodes that differ, relative to the first
+/// Finds the batches that share a row: those whose cells, one by one, have nodes that differ, relative to the first
 /// node, by less than 1e-12 of the cell's size plus the rounding of coordinates, and whose coefficients are the same.
 /// In cells with affine maps only the vertices along the axes are compared, because kernels take the map from them.
 /// `reads_position` says that numbers depend on where a cell is, so that every batch gets its own row.

@@ -15,7 +15,7 @@ namespace rafter::form {
 class Form;
 } // namespace rafter::form
 
-/// Lays out the data besides vectors that kernels read, per batch and lane.
+/// Lays out the data besides vectors that kernels read, per batch and cell.
 namespace rafter::op {
 
 /// Cells or facets in batches: what blocks of cells and blocks of facets have in common.
@@ -25,20 +25,20 @@ struct BatchedCells {
   mesh::MapKind map = mesh::MapKind::affine;
   int local_facet = -1; ///< local number of the facet in its cell; -1: these are cells
   std::int32_t num_items = 0, num_batches = 0;
-  std::span<const std::int32_t> cells; ///< numbers in the group, shape (batch, lane)
+  std::span<const std::int32_t> cells; ///< numbers in the group, shape (batch, cell)
   int cells_per_batch = 8;
 };
 BatchedCells batched(const mesh::CellBlock& block, int cells_per_batch);
 BatchedCells batched(const mesh::FacetBlock& block, int cells_per_batch);
 
-/// Number of active lanes of each batch, shape (batch).
+/// Number of active cells of each batch, shape (batch).
 base::AlignedVector<std::int32_t> active_counts(const BatchedCells& cells);
 
-/// Coefficients of the maps of cells, shape (batch, mode, axis, lane), with modes as kernel::map_modes lists them. Maps
+/// Coefficients of the maps of cells, shape (batch, mode, axis, cell), with modes as kernel::map_modes lists them. Maps
 /// must not be isoparametric.
 base::AlignedVector<double> map_coefficients(const mesh::Mesh& mesh, const BatchedCells& cells);
 
-/// Coordinates of the geometry nodes of cells, shape (batch, node, axis, lane).
+/// Coordinates of the geometry nodes of cells, shape (batch, node, axis, cell).
 base::AlignedVector<double> geometry_nodes(const mesh::Mesh& mesh, const BatchedCells& cells);
 
 /// The numbers per cell of a form: its coefficients by tag, then one indicator (1 or 0) for each cell measure that is
@@ -50,7 +50,7 @@ public:
   int count() const { return static_cast<int>(tables_.size()); }
   /// Number of the coefficient that is the indicator of integral i; -1 when the integral covers all cells.
   int indicator(std::size_t integral) const { return indicators_[integral]; }
-  /// The numbers of these cells, shape (batch, coefficient, lane).
+  /// The numbers of these cells, shape (batch, coefficient, cell).
   base::AlignedVector<double> values(const BatchedCells& cells) const;
 
 private:

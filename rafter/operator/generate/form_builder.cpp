@@ -33,18 +33,18 @@ bool reads_position(const std::vector<kernel::IntegralPart>& parts) {
   });
 }
 
-/// Plans the kernels of a form and fills a GeneratedForm with them, piece by piece.
+/// Plans the kernels of a form and fills a GeneratedForm with them, block by block.
 class FormGenerator {
 public:
   explicit FormGenerator(GeneratedForm& built) : built_(built), form_(built.form), system_(built.system) {
     collect_fields();
-    make_cell_pieces();
-    if (built.only_block < 0) make_facet_pieces();
+    make_cell_blocks();
+    if (built.only_block < 0) make_facet_blocks();
     generate();
   }
 
 private:
-  /// A piece's kernel is made from its specification, under this name.
+  /// A block's kernel is made from its specification, under this name.
   struct PlannedKernel {
     KernelSpecification specification;
     std::string name, quadrature; ///< see KernelInfo
@@ -112,22 +112,22 @@ private:
     return result;
   }
 
-  /// Number of a space among those whose index tables the piece takes; a new one is added with its layout.
-  int table_number(const space::FunctionSpace& space, KernelSpecification& specification, GeneratedBlock& piece,
+  /// Number of a space among those whose index tables the kernel takes; a new one is added with its layout.
+  int table_number(const space::FunctionSpace& space, KernelSpecification& specification, GeneratedBlock& block,
                    const mesh::FacetBlock* facets) const {
-    const auto found = std::find(piece.spaces.begin(), piece.spaces.end(), &space);
-    if (found != piece.spaces.end()) return static_cast<int>(found - piece.spaces.begin());
-    piece.spaces.push_back(&space);
+    const auto found = std::find(block.spaces.begin(), block.spaces.end(), &space);
+    if (found != block.spaces.end()) return static_cast<int>(found - block.spaces.begin());
+    block.spaces.push_back(&space);
     if (facets != nullptr) {
-      auto dofs = space.list_dofs(facets->group, facets->cells, piece.cells.cells_per_batch);
+      auto dofs = space.list_dofs(facets->group, facets->cells, block.cells.cells_per_batch);
       specification.cell.access.spaces.push_back(&dofs->layout);
-      piece.facet_dofs.push_back(std::move(dofs));
+      block.facet_dofs.push_back(std::move(dofs));
     } else
-      specification.cell.access.spaces.push_back(&space.block(piece.block).layout);
-    return static_cast<int>(piece.spaces.size()) - 1;
+      specification.cell.access.spaces.push_back(&space.block(block.cell_block).layout);
+    return static_cast<int>(block.spaces.size()) - 1;
   }
 
-  void set_fields(KernelSpecification& specification, GeneratedBlock& piece, const mesh::FacetBlock* facets) const {
+  void set_fields(KernelSpecification& specification, GeneratedBlock& block, const mesh::FacetBlock* facets) const {
     auto& fields = specification.cell.fields;
     auto& access = specification.cell.access;
     fields.inputs = built_.inputs;
@@ -137,13 +137,13 @@ private:
     for (std::size_t i = 0; i < fields.inputs.size(); ++i) {
       const auto& space = *built_.input_spaces[i];
       fields.inputs[i].element = space.element(specification.shape());
-      access.input_spaces.push_back(table_number(space, specification, piece, facets));
+      access.input_spaces.push_back(table_number(space, specification, block, facets));
     }
     if (built_.purpose == Purpose::matrix) return set_pairs(specification);
     for (std::size_t i = 0; i < fields.outputs.size(); ++i) {
       const auto& space = *built_.output_spaces[i];
       fields.outputs[i].element = space.element(specification.shape());
-      access.output_spaces.push_back(table_number(space, specification, piece, facets));
+      access.output_spaces.push_back(table_number(space, specification, block, facets));
     }
   }
 
@@ -165,22 +165,22 @@ private:
   }
 
   /// Forms without numbers per cell of their own share the rows of the cells.
-  void set_rows(GeneratedBlock& piece, const std::vector<kernel::IntegralPart>& parts) const {
-    const auto& cells = piece.cells;
+  void set_rows(GeneratedBlock& block, const std::vector<kernel::IntegralPart>& parts) const {
+    const auto& cells = block.cells;
     if (built_.purpose == Purpose::matrix) // which is computed once: nothing is read again
-      piece.rows = one_row_each(cells);
+      block.rows = one_row_each(cells);
     else if (built_.coefficients.count() > 0 || reads_position(parts))
-      piece.rows = make_data_rows(*system_.mesh, cells, built_.coefficients, reads_position(parts));
+      block.rows = make_data_rows(*system_.mesh, cells, built_.coefficients, reads_position(parts));
     else {
-      piece.shared_rows = shared_data_rows(*system_.discretisation, cells, built_.coefficients);
-      piece.rows = *piece.shared_rows;
+      block.shared_rows = shared_data_rows(*system_.discretisation, cells, built_.coefficients);
+      block.rows = *block.shared_rows;
     }
   }
 
-  /// Adds the kernel of these integrals on the cells of the piece. `facets` is their block, or null for cells.
-  void add_piece(GeneratedBlock piece, const std::vector<kernel::IntegralPart>& parts, const std::string& name,
+  /// Adds the kernel of these integrals on the cells of the block. `facets` is their block, or null for cells.
+  void add_block(GeneratedBlock block, const std::vector<kernel::IntegralPart>& parts, const std::string& name,
                  const mesh::FacetBlock* facets) {
-    const auto& cells = piece.cells;
+    const auto& cells = block.cells;
     KernelSpecification specification;
     specification.parts = parts;
     specification.cell.map = cells.map;
@@ -189,38 +189,38 @@ private:
         mesh::geometry_element(system_.mesh->groups[static_cast<std::size_t>(cells.group)]);
     specification.purpose = built_.purpose;
     specification.cell.access.cells_per_batch = cells.cells_per_batch;
-    set_rows(piece, parts);
-    set_sizes(specification, piece);
-    set_fields(specification, piece, facets);
-    specification.cell.whole_runs_share = whole_runs_share(piece);
+    set_rows(block, parts);
+    set_sizes(specification, block);
+    set_fields(specification, block, facets);
+    specification.cell.whole_runs_share = whole_runs_share(block);
     const auto integration_shape =
         cells.local_facet >= 0 ? element::facet_shape(cells.shape, cells.local_facet) : cells.shape;
     auto rule = choose_rule(integration_shape, parts, cells.map, geometry_degree(cells), built_.options.quadrature);
     specification.cell.fields.quadrature = std::move(rule.rule);
     for (const auto& part : parts)
-      piece.integrals.push_back({static_cast<std::size_t>(part.integral - form_.integrals.data()), part.indicator});
-    piece.rule = specification.cell.fields.quadrature;
+      block.integrals.push_back({static_cast<std::size_t>(part.integral - form_.integrals.data()), part.indicator});
+    block.rule = specification.cell.fields.quadrature;
     planned_.push_back({std::move(specification), name, std::move(rule.explanation)});
-    built_.pieces.push_back(std::move(piece));
+    built_.blocks.push_back(std::move(block));
   }
 
-  /// Makes the kernels of all pieces at the same time: they know nothing of each other.
+  /// Makes the kernels of all blocks at the same time: they know nothing of each other.
   void generate() {
-    auto& pieces = built_.pieces;
-    base::run_parallel(std::ssize(pieces), [this, &pieces](std::int64_t number) {
+    auto& blocks = built_.blocks;
+    base::run_parallel(std::ssize(blocks), [this, &blocks](std::int64_t number) {
       const auto i = static_cast<std::size_t>(number);
-      pieces[i].kernel = build_kernel(planned_[i].specification, built_.options);
+      blocks[i].kernel = build_kernel(planned_[i].specification, built_.options);
     });
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-      auto& piece = pieces[i];
-      const auto& cells = piece.cells;
-      const auto& generation = piece.kernel.generation;
-      built_.is_too_large = built_.is_too_large || generation.is_too_large;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      auto& block = blocks[i];
+      const auto& cells = block.cells;
+      const auto& programs = block.kernel.programs;
+      built_.is_too_large = built_.is_too_large || programs.is_too_large;
       // Cells of equal shape have different values of fields.
-      if (!generation.setup_fields.empty()) piece.rows = one_row_each(cells);
-      auto& info = piece.kernel.info;
+      if (!programs.setup_fields.empty()) block.rows = one_row_each(cells);
+      auto& info = block.kernel.info;
       info.name = planned_[i].name;
-      info.block = piece.block;
+      info.block = block.cell_block;
       info.quadrature = planned_[i].quadrature;
       info.num_cells = cells.num_items;
       info.num_batches = cells.num_batches;
@@ -228,21 +228,21 @@ private:
   }
 
   /// Sets the sizes that the planner takes. The bytes of vectors are divided evenly among the cells.
-  void set_sizes(KernelSpecification& specification, const GeneratedBlock& piece) const {
-    const auto& cells = piece.cells;
+  void set_sizes(KernelSpecification& specification, const GeneratedBlock& block) const {
+    const auto& cells = block.cells;
     specification.cell.num_coefficients = built_.coefficients.count();
     specification.sizes.num_batches = cells.num_batches;
-    specification.sizes.num_data_rows = piece.rows.count();
+    specification.sizes.num_data_rows = block.rows.count();
     const double share =
         cells.num_items / static_cast<double>(system_.mesh->num_cells() * std::max(cells.num_batches, 1));
     specification.sizes.input_bytes = share * built_.input_bytes();
     specification.sizes.output_bytes = share * built_.output_bytes();
   }
-  static double whole_runs_share(const GeneratedBlock& piece) {
+  static double whole_runs_share(const GeneratedBlock& block) {
     double result = 1;
-    for (const auto& space : piece.spaces) {
-      if (piece.block < 0 || space->block(piece.block).layout.num_runs == 0) continue;
-      const auto& numbers = space->block(piece.block).pattern_numbers;
+    for (const auto& space : block.spaces) {
+      if (block.cell_block < 0 || space->block(block.cell_block).layout.num_runs == 0) continue;
+      const auto& numbers = space->block(block.cell_block).pattern_numbers;
       const auto whole = std::ranges::count_if(numbers, [](std::int32_t number) { return number > 0; });
       result =
           std::min(result, static_cast<double>(whole) / static_cast<double>(std::max<std::size_t>(numbers.size(), 1)));
@@ -250,7 +250,7 @@ private:
     return result;
   }
 
-  void make_cell_pieces() {
+  void make_cell_blocks() {
     std::vector<kernel::IntegralPart> parts;
     for (std::size_t i = 0; i < form_.integrals.size(); ++i)
       if (form_.integrals[i].measure.kind == form::MeasureKind::cell)
@@ -259,26 +259,26 @@ private:
     const auto& batches = *system_.batches;
     for (std::size_t b = 0; b < batches.blocks.size(); ++b) {
       if (built_.only_block >= 0 && built_.only_block != static_cast<int>(b)) continue;
-      GeneratedBlock piece;
-      piece.cells = batched(batches.blocks[b], batches.cells_per_batch);
-      piece.block = static_cast<int>(b);
-      const auto name = fmt::format("cell {} {}", element::name(piece.cells.shape), mesh::name(piece.cells.map));
-      add_piece(std::move(piece), parts, name, nullptr);
+      GeneratedBlock block;
+      block.cells = batched(batches.blocks[b], batches.cells_per_batch);
+      block.cell_block = static_cast<int>(b);
+      const auto name = fmt::format("cell {} {}", element::name(block.cells.shape), mesh::name(block.cells.map));
+      add_block(std::move(block), parts, name, nullptr);
     }
-    built_.num_cell_pieces = built_.pieces.size();
+    built_.num_cell_blocks = built_.blocks.size();
   }
 
-  void make_facet_pieces() {
+  void make_facet_blocks() {
     for (const auto& integral : form_.integrals) {
       if (integral.measure.kind != form::MeasureKind::exterior_facet) continue;
       const auto& facets = system_.discretisation->facets(measure_tags(*system_.mesh, integral.measure));
-      built_.facet_stages.push_back({&facets, built_.pieces.size()});
-      for (const auto& block : facets.blocks) {
-        GeneratedBlock piece;
-        piece.cells = batched(block, facets.cells_per_batch);
-        const auto name = fmt::format("facet {} of {} {}", piece.cells.local_facet, element::name(piece.cells.shape),
-                                      mesh::name(piece.cells.map));
-        add_piece(std::move(piece), {{&integral, -1}}, name, &block);
+      built_.facet_stages.push_back({&facets, built_.blocks.size()});
+      for (const auto& facet_block : facets.blocks) {
+        GeneratedBlock block;
+        block.cells = batched(facet_block, facets.cells_per_batch);
+        const auto name = fmt::format("facet {} of {} {}", block.cells.local_facet, element::name(block.cells.shape),
+                                      mesh::name(block.cells.map));
+        add_block(std::move(block), {{&integral, -1}}, name, &facet_block);
       }
     }
   }
@@ -286,7 +286,7 @@ private:
   GeneratedForm& built_;
   const form::LoweredForm& form_;
   const System& system_;
-  std::vector<PlannedKernel> planned_; ///< shape of GeneratedForm::pieces
+  std::vector<PlannedKernel> planned_; ///< shape of GeneratedForm::blocks
 };
 
 } // namespace
@@ -319,7 +319,7 @@ std::shared_ptr<GeneratedForm> begin_form(const form::LoweredForm& form, const S
                                                              .input_fields = {},
                                                              .output_fields = {},
                                                              .trial_fields = {},
-                                                             .pieces = {},
+                                                             .blocks = {},
                                                              .facet_stages = {},
                                                              .forecast = {},
                                                              .matrix = nullptr});
@@ -374,41 +374,41 @@ std::shared_ptr<GeneratedForm> build_block(const form::LoweredForm& form, const 
   return built;
 }
 
-std::vector<kernel::IntegralPart> integral_parts(const form::LoweredForm& form, const GeneratedBlock& piece) {
+std::vector<kernel::IntegralPart> integral_parts(const form::LoweredForm& form, const GeneratedBlock& block) {
   std::vector<kernel::IntegralPart> result;
-  for (const auto& [number, indicator] : piece.integrals) result.push_back({&form.integrals[number], indicator});
+  for (const auto& [number, indicator] : block.integrals) result.push_back({&form.integrals[number], indicator});
   return result;
 }
 
-StoredNumbers stored_numbers(const GeneratedBlock& piece) {
+StoredNumbers stored_numbers(const GeneratedBlock& block) {
   const auto cells_per_batch =
-      static_cast<std::size_t>(piece.rows.count()) * static_cast<std::size_t>(piece.cells.cells_per_batch);
-  const auto& kernel = piece.kernel.generation;
+      static_cast<std::size_t>(block.rows.count()) * static_cast<std::size_t>(block.cells.cells_per_batch);
+  const auto& kernel = block.kernel.programs;
   return {.at_points = cells_per_batch * static_cast<std::size_t>(kernel.num_points) *
                        static_cast<std::size_t>(kernel.stored_point_slots),
           .per_cell = cells_per_batch * static_cast<std::size_t>(kernel.stored_cell_slots)};
 }
 
-double stored_bytes(const GeneratedBlock& piece) {
-  const auto [at_points, per_cell] = stored_numbers(piece);
-  const bool is_double = piece.kernel.info.plan.storage == schedule::Precision::double_precision;
+double stored_bytes(const GeneratedBlock& block) {
+  const auto [at_points, per_cell] = stored_numbers(block);
+  const bool is_double = block.kernel.info.plan.storage == schedule::Precision::double_precision;
   return (is_double ? 8.0 : 4.0) * static_cast<double>(at_points + per_cell);
 }
 
 std::vector<std::vector<BlockChunk>> chunk_stages(const GeneratedForm& form) {
   const int only = form.only_block;
   std::vector<std::vector<BlockChunk>> result;
-  const auto add = [&](const std::vector<std::vector<mesh::Chunk>>& stages, std::size_t first_piece) {
+  const auto add = [&](const std::vector<std::vector<mesh::Chunk>>& stages, std::size_t first_block) {
     for (const auto& stage : stages) {
       auto& chunks = result.emplace_back();
       for (const auto& chunk : stage)
         if (only < 0 || only == chunk.block)
-          chunks.push_back({only >= 0 ? 0 : first_piece + static_cast<std::size_t>(chunk.block), chunk.batch_begin,
+          chunks.push_back({only >= 0 ? 0 : first_block + static_cast<std::size_t>(chunk.block), chunk.batch_begin,
                             chunk.batch_end});
     }
   };
-  if (form.num_cell_pieces > 0) add(form.system.batches->stages, 0);
-  for (const auto& [facets, first_piece] : form.facet_stages) add(facets->stages, first_piece);
+  if (form.num_cell_blocks > 0) add(form.system.batches->stages, 0);
+  for (const auto& [facets, first_block] : form.facet_stages) add(facets->stages, first_block);
   return result;
 }
 
@@ -426,9 +426,9 @@ public:
       add(form.matrix->info.source, form.matrix->info.plan, form.matrix->program);
       add(*form.matrix->cells);
     } else
-      for (auto& piece : form.pieces) {
-        add(piece.kernel.generation.main, piece.program);
-        add(piece.kernel.generation.setup, piece.setup_program);
+      for (auto& block : form.blocks) {
+        add(block.kernel.programs.main, block.program);
+        add(block.kernel.programs.setup, block.setup_program);
       }
     forms_.push_back(&form);
   }

@@ -23,9 +23,9 @@ struct ListDofs;
 /// those of many forms are compiled at once.
 namespace rafter::op {
 
-/// An integral of a form on a piece of its mesh. It is known by its number, so that copies of a form have integrals of
-/// their own.
-struct PieceIntegral {
+/// An integral of a form on a block of cells or facets. It is known by its number, so that copies of a form have
+/// integrals of their own.
+struct BlockIntegral {
   std::size_t number = 0; ///< position in LoweredForm::integrals
   int indicator = -1;     ///< has the meaning of kernel::IntegralPart::indicator
 };
@@ -36,8 +36,8 @@ struct GeneratedBlock {
   DataRows rows;
   std::shared_ptr<const DataRows>
       shared_rows;                      ///< keeps `rows` known to other forms on the mesh; null: they are its own
-  int block = -1;                       ///< number of the block in the system's batches; -1: facets
-  std::vector<PieceIntegral> integrals; ///< integrals of the form that the kernel computes
+  int cell_block = -1;                  ///< number of the block in the system's batches; -1: facets
+  std::vector<BlockIntegral> integrals; ///< integrals of the form that the kernel computes
   element::Quadrature rule;
   GeneratedKernel kernel;
   std::vector<const space::FunctionSpace*> spaces; ///< spaces whose index tables the kernel takes, in its order
@@ -46,21 +46,21 @@ struct GeneratedBlock {
   std::shared_ptr<const device::Program> program, setup_program; ///< null before compile(), or where nothing is set up
 };
 
-/// Returns the integrals of a piece as kernels take them. They refer to those of the form.
-std::vector<kernel::IntegralPart> integral_parts(const form::LoweredForm& form, const GeneratedBlock& piece);
+/// Returns the integrals of a block as kernels take them. They refer to those of the form.
+std::vector<kernel::IntegralPart> integral_parts(const form::LoweredForm& form, const GeneratedBlock& block);
 
-/// The set-up of a piece computes and keeps so many numbers.
+/// The set-up of a block computes and keeps so many numbers.
 struct StoredNumbers {
   std::size_t at_points = 0, per_cell = 0;
 };
-StoredNumbers stored_numbers(const GeneratedBlock& piece);
+StoredNumbers stored_numbers(const GeneratedBlock& block);
 /// Bytes of memory that these numbers take.
-double stored_bytes(const GeneratedBlock& piece);
+double stored_bytes(const GeneratedBlock& block);
 
-/// The facets of one integral. Their pieces are first_piece and those that follow, one per block.
+/// The facets of one integral. Their blocks are those from first_block on.
 struct FacetStages {
   const mesh::FacetBatches* facets = nullptr; ///< belongs to the discretisation
-  std::size_t first_piece = 0;
+  std::size_t first_block = 0;
 };
 
 /// The cost of an assembled matrix and of the kernels that it would take the place of, as predicted or measured.
@@ -96,10 +96,10 @@ struct GeneratedForm {
   std::vector<std::size_t> output_fields; ///< positions of the test functions in the system of test functions
   /// Cell matrices: positions of the trial functions, which are no inputs; else empty.
   std::vector<std::size_t> trial_fields;
-  /// Cell matrices whose kernels would be too large (GeneratedKernel::is_too_large): pieces are not complete then.
+  /// Cell matrices whose kernels would be too large (GeneratedKernel::is_too_large): blocks are not complete then.
   bool is_too_large = false;
-  std::vector<GeneratedBlock> pieces; ///< blocks of cells, then of facets
-  std::size_t num_cell_pieces = 0;
+  std::vector<GeneratedBlock> blocks; ///< blocks of cells, then of facets
+  std::size_t num_cell_blocks = 0;
   int only_block = -1; ///< the only block of cells that has a kernel (build_block); -1: all have one
   std::vector<FacetStages> facet_stages;
   bool is_compiled = false;
@@ -124,9 +124,9 @@ struct GeneratedForm {
   double output_bytes() const;
 };
 
-/// Batches begin .. end - 1 of a piece, on which one thread works.
+/// Batches begin .. end - 1 of a block, on which one thread works.
 struct BlockChunk {
-  std::size_t piece = 0;
+  std::size_t block = 0;
   std::int32_t batch_begin = 0, batch_end = 0;
 };
 

@@ -29,7 +29,7 @@ machine::Machine without_circumstances(machine::Machine record) {
 }
 
 /// A kernel depends on these options beside its specification.
-struct GenerationOptions {
+struct GeneratorOptions {
   schedule::Target target;
   int num_threads = 1;
   std::string machine; ///< machine and its threads decide which cuts there are, and so what a plan means by them
@@ -39,7 +39,7 @@ struct GenerationOptions {
   tune::Origin origin = tune::Origin::predicted;
   std::string plan; ///< plan that was asked for or measured; "": it follows from everything else
 };
-auto members(const GenerationOptions& value) {
+auto members(const GeneratorOptions& value) {
   const auto& [target, num_threads, machine, weights, compilers, flag_sets, runs_few_times, is_single, origin, plan] =
       value;
   return std::tie(target, num_threads, machine, weights, compilers, flag_sets, runs_few_times, is_single, origin, plan);
@@ -50,7 +50,7 @@ auto members(const GenerationOptions& value) {
 std::string text_of(const KernelSpecification& specification, const KernelOptions& options,
                     const tune::Decision& decided) {
   const auto& [name, target, num_threads, compilers, flag_sets] = *options.target;
-  const GenerationOptions generation{
+  const GeneratorOptions generator{
       .target = target,
       .num_threads = num_threads,
       .machine = machine::to_json(without_circumstances(options.planner->options().machine)),
@@ -63,7 +63,7 @@ std::string text_of(const KernelSpecification& specification, const KernelOption
       .plan = options.plan != nullptr                    ? schedule::to_string(*options.plan)
               : decided.origin == tune::Origin::measured ? schedule::to_string(decided.plan)
                                                          : ""};
-  return base::content_text(specification) + base::content_text(generation);
+  return base::content_text(specification) + base::content_text(generator);
 }
 
 } // namespace
@@ -83,26 +83,26 @@ GeneratedKernel build_kernel(const KernelSpecification& specification, const Ker
   }
   GeneratedKernel result;
   result.specification = text_of(specification, options, decision);
-  auto* generations = planner.weighs_all ? nullptr : planner.generations.get();
-  auto known = generations == nullptr ? std::nullopt : generations->find(result.specification);
+  auto* kernel_texts = planner.weighs_all ? nullptr : planner.kernel_texts.get();
+  auto known = kernel_texts == nullptr ? std::nullopt : kernel_texts->find(result.specification);
   if (known) {
-    result.generation = std::move(*known);
-    if (decision.origin == tune::Origin::predicted) decision.seconds = result.generation.seconds;
+    result.programs = std::move(*known);
+    if (decision.origin == tune::Origin::predicted) decision.seconds = result.programs.seconds;
   } else {
     decision = generating().decide();
-    result.generation = generating().generate(decision);
-    if (generations != nullptr) generations->remember(result.specification, result.generation);
+    result.programs = generating().generate(decision);
+    if (kernel_texts != nullptr) kernel_texts->remember(result.specification, result.programs);
   }
-  const auto& generation = result.generation;
+  const auto& programs = result.programs;
   auto& info = result.info;
   info.num_points = specification.cell.fields.quadrature.num_points();
-  decision.plan = generation.main.plan;
+  decision.plan = programs.main.plan;
   info.plan = decision.plan;
   info.decision = std::move(decision);
-  info.work_bytes = generation.work_bytes;
-  info.source = generation.main.source;
-  info.tensor_program = generation.tensor_program;
-  info.loop_program = generation.loop_program;
+  info.work_bytes = programs.work_bytes;
+  info.source = programs.main.source;
+  info.tensor_program = programs.tensor_program;
+  info.loop_program = programs.loop_program;
   return result;
 }
 

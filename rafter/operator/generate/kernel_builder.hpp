@@ -13,8 +13,8 @@
 #include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/operator/generate/kernel_options.hpp>
 #include <rafter/operator/generate/purpose.hpp>
-#include <rafter/tune/generation_cache.hpp>
 #include <rafter/tune/kernel_lowering.hpp>
+#include <rafter/tune/kernel_text_cache.hpp>
 
 /// Makes the source text of one kernel from integrals.
 namespace rafter::op {
@@ -50,7 +50,7 @@ inline auto members(const KernelSpecification& value) {
 struct GeneratedKernel {
   KernelInfo info;
   std::string specification; ///< the specification as text: generators of one build give equal texts for equal ones
-  tune::Generation generation;
+  tune::KernelPrograms programs;
 };
 GeneratedKernel build_kernel(const KernelSpecification& specification, const KernelOptions& options);
 

@@ -149,8 +149,8 @@ tune::Decision KernelGenerator::decide() {
 
 // --- generation -----------------------------------------------------------------------------------------------------
 
-tune::Generation KernelGenerator::generate(const tune::Decision& decision) {
-  tune::Generation result;
+tune::KernelPrograms KernelGenerator::generate(const tune::Decision& decision) {
+  tune::KernelPrograms result;
   result.is_too_large = is_too_large_;
   if (is_too_large_) return result;
   auto plan = decision.plan;
@@ -172,7 +172,7 @@ tune::Generation KernelGenerator::generate(const tune::Decision& decision) {
 }
 
 /// Adds the kernel that computes what `main` reads as stored, if it reads any such data.
-void KernelGenerator::add_setup(const tune::LoweredKernel& main, tune::Generation& result) const {
+void KernelGenerator::add_setup(const tune::LoweredKernel& main, tune::KernelPrograms& result) const {
   const auto& plan = result.main.plan;
   const auto& setup = kernel().choice_of(plan).functions.setup;
   result.stored_point_slots = tune::num_stored(setup, kernel::OutputKind::stored_point);

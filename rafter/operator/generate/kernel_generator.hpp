@@ -34,7 +34,7 @@ public:
   /// Decides for the plan that was asked for, the usual one, or the planner's choice.
   tune::Decision decide();
   /// Makes the kernel of the plan of a decision. It is called once.
-  tune::Generation generate(const tune::Decision& decision);
+  tune::KernelPrograms generate(const tune::Decision& decision);
 
 private:
   static constexpr std::size_t most_factor_storages = 6; ///< number of factor storages that the planner weighs at most
@@ -47,7 +47,7 @@ private:
   int most_patches_per_batch() const; ///< most of any space; 0: all gather cell by cell
   tune::CellKernel with_choices(tune::CellKernel result);
   bool is_too_large(const kernel::CellMatrixSize& size) const;
-  void add_setup(const tune::LoweredKernel& main, tune::Generation& result) const;
+  void add_setup(const tune::LoweredKernel& main, tune::KernelPrograms& result) const;
   tune::GeneratedProgram generated(const tune::LoweredKernel& lowered, schedule::Plan plan,
                                    const schedule::Plan& packed) const;
   schedule::Plan usual_plan() const;

@@ -66,8 +66,8 @@ std::shared_ptr<GeneratedMatrix> build_matrix(const form::LoweredForm& form, con
                                                                   .program = nullptr});
   auto& info = result->info;
   info.name = "assembled matrix";
-  const auto& pieces = result->cells->pieces;
-  info.decision = tune::plan_product(pieces.empty() ? schedule::Plan() : pieces.front().kernel.info.plan,
+  const auto& blocks = result->cells->blocks;
+  info.decision = tune::plan_product(blocks.empty() ? schedule::Plan() : blocks.front().kernel.info.plan,
                                      options.plan.get(), *result->cells->options.planner, options.precision);
   info.plan = info.decision.plan;
   const auto& target = result->cells->options.target->target;
@@ -116,8 +116,8 @@ constexpr const char *timed_product = "product", *timed_kernels = "kernels", *ti
 /// Key of the matrix in the store, made of its kernels and the sizes of the problem; "" where nothing is remembered.
 std::string store_key(const GeneratedForm& form) {
   std::string text = fmt::format("assembled matrix of {} unknowns\n", form.system.size());
-  for (const auto& piece : form.pieces) {
-    const auto& info = piece.kernel.info;
+  for (const auto& block : form.blocks) {
+    const auto& info = block.kernel.info;
     if (info.block >= 0 && info.decision.key.empty()) return "";
     text += fmt::format("{} {} {} {}\n", info.name, info.num_cells, info.decision.key, schedule::to_string(info.plan));
   }
@@ -171,8 +171,8 @@ MatrixForecast forecast_matrix(const GeneratedForm& form) {
                                           .cells_per_batch = form.system.batches->cells_per_batch,
                                           .num_threads = form.options.target->num_threads},
                                          *form.options.planner);
-  for (std::size_t p = 0; p < form.num_cell_pieces; ++p)
-    result.kernel_seconds += form.pieces[p].kernel.info.decision.seconds;
+  for (std::size_t p = 0; p < form.num_cell_blocks; ++p)
+    result.kernel_seconds += form.blocks[p].kernel.info.decision.seconds;
   double most_per_cell = 0;
   for (std::size_t b = 0; b < form.system.batches->blocks.size(); ++b)
     most_per_cell = std::max(most_per_cell, unknowns_per_cell(form.system, b));

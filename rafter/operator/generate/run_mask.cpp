@@ -12,16 +12,17 @@ namespace rafter::op {
 namespace {
 
 /// Takes one factor for all components where those of each run are equal.
-RunMask compressed(RunMask mask, int cells_per_batch) {
-  const auto lanes = static_cast<std::size_t>(cells_per_batch), components = static_cast<std::size_t>(mask.components);
+RunMask compressed(RunMask mask, std::size_t cells_per_batch) {
+  const auto components = static_cast<std::size_t>(mask.components);
   const auto& factors = mask.factors;
   for (std::size_t i = 0; i < factors.size(); ++i)
-    if (factors[i] != factors[i / (lanes * components) * lanes * components + i % lanes]) return mask;
+    if (factors[i] != factors[i / (cells_per_batch * components) * cells_per_batch * components + i % cells_per_batch])
+      return mask;
   RunMask result{.components = 1, .factors = {}};
   result.factors.reserve(factors.size() / components);
-  for (std::size_t i = 0; i < factors.size(); i += lanes * components)
+  for (std::size_t i = 0; i < factors.size(); i += cells_per_batch * components)
     result.factors.insert(result.factors.end(), factors.begin() + static_cast<std::ptrdiff_t>(i),
-                          factors.begin() + static_cast<std::ptrdiff_t>(i + lanes));
+                          factors.begin() + static_cast<std::ptrdiff_t>(i + cells_per_batch));
   return result;
 }
 
@@ -70,23 +71,24 @@ bool RunMasks::is_free(std::int32_t start, int num_dofs, int component) const {
 
 template <class IsOwned> RunMask RunMasks::mask(const BatchedRuns& cells, const IsOwned& is_owned) const {
   const int components = space_.num_components();
-  const auto lanes = static_cast<std::size_t>(cells.cells_per_batch);
+  const auto cells_per_batch = static_cast<std::size_t>(cells.cells_per_batch);
   const auto& lengths = cells.layout->run_lengths;
   RunMask result{.components = components, .factors = {}};
   result.factors.resize(cells.starts.size() * static_cast<std::size_t>(components));
   auto* factor = result.factors.data();
-  for (std::size_t i = 0; i < cells.starts.size(); i += lanes) {
-    const std::size_t run = i / lanes % lengths.size(), batch = i / lanes / lengths.size();
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
-      const bool is_active = static_cast<std::int64_t>(batch * lanes + lane) < cells.num_cells;
-      const auto start = cells.starts[i + lane];
+  for (std::size_t i = 0; i < cells.starts.size(); i += cells_per_batch) {
+    const std::size_t run = i / cells_per_batch % lengths.size(), batch = i / cells_per_batch / lengths.size();
+    for (std::size_t cell = 0; cell < cells_per_batch; ++cell) {
+      const bool is_active = static_cast<std::int64_t>(batch * cells_per_batch + cell) < cells.num_cells;
+      const auto start = cells.starts[i + cell];
       const bool counts = is_active && is_owned(static_cast<std::size_t>(start));
       for (int c = 0; c < components; ++c)
-        factor[static_cast<std::size_t>(c) * lanes + lane] = counts && is_free(start, lengths[run], c) ? 1.0F : 0.0F;
+        factor[static_cast<std::size_t>(c) * cells_per_batch + cell] =
+            counts && is_free(start, lengths[run], c) ? 1.0F : 0.0F;
     }
-    factor += lanes * static_cast<std::size_t>(components);
+    factor += cells_per_batch * static_cast<std::size_t>(components);
   }
-  return compressed(std::move(result), cells.cells_per_batch);
+  return compressed(std::move(result), cells_per_batch);
 }
 
 RunMask RunMasks::free(const BatchedRuns& cells) const {

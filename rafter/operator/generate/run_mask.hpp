@@ -17,15 +17,15 @@ namespace rafter::op {
 /// Says where the dofs of shared entities are for cells in batches.
 struct BatchedRuns {
   const space::ElementLayout* layout = nullptr;
-  std::span<const std::int32_t> starts; ///< first entry of each run, shape (batch, run, lane)
+  std::span<const std::int32_t> starts; ///< first entry of each run, shape (batch, run, cell)
   int cells_per_batch = 8;
-  std::int64_t num_cells = 0; ///< number of cells; the lanes of the last batch behind them are padded
+  std::int64_t num_cells = 0; ///< number of cells; places of the last batch behind them are padding
 };
 
 /// The factors of one list of cells.
 struct RunMask {
   int components = 0;                 ///< 1: for all components; else as many as the field has; 0: all factors are 1
-  base::AlignedVector<float> factors; ///< shape (batch, run, component, lane); 0 in padded lanes
+  base::AlignedVector<float> factors; ///< shape (batch, run, component, cell); 0 in padding
 };
 
 /// Makes masks of the cells of one space. Constrained entries have the factor 0, and so has, where a mask says who owns

@@ -228,14 +228,14 @@ public:
 
   /// Moves the rows behind `before` columns of the rows of other threads.
   void place(std::int64_t before) {
-    const auto num_lanes = static_cast<std::size_t>(to_.height);
-    const std::size_t columns_before = static_cast<std::size_t>(before) * num_lanes;
+    const auto rows_per_slice = static_cast<std::size_t>(to_.height);
+    const std::size_t columns_before = static_cast<std::size_t>(before) * rows_per_slice;
     std::ranges::copy(columns_, to_.columns.begin() + static_cast<std::ptrdiff_t>(columns_before));
     const auto step = columns_before * static_cast<std::size_t>(to_.block * to_.block);
     for (auto row = static_cast<std::size_t>(begin_); row < static_cast<std::size_t>(end_); ++row)
       to_.first_places[row] += step;
-    for (auto slice = static_cast<std::size_t>(begin_) / num_lanes; slice * num_lanes < static_cast<std::size_t>(end_);
-         ++slice)
+    for (auto slice = static_cast<std::size_t>(begin_) / rows_per_slice;
+         slice * rows_per_slice < static_cast<std::size_t>(end_); ++slice)
       to_.starts[slice + 1] += before;
   }
   base::AlignedVector<std::int32_t> take_columns() { return std::move(columns_); }
@@ -275,27 +275,28 @@ private:
   }
 
   void add_slice(std::int32_t begin, std::int32_t end) {
-    const auto num_lanes = static_cast<std::size_t>(to_.height), slice = static_cast<std::size_t>(begin) / num_lanes;
+    const auto rows_per_slice = static_cast<std::size_t>(to_.height),
+               slice = static_cast<std::size_t>(begin) / rows_per_slice;
     auto* of_slice = to_.rows.data() + begin;
     const std::int32_t first_row = begin / window * window;
     const std::size_t most = length(*of_slice - first_row); // of the first, which is the longest
     std::sort(of_slice, of_slice + (end - begin));
-    std::fill(of_slice + (end - begin), of_slice + num_lanes, *of_slice);
-    const auto place = static_cast<std::size_t>(start_) * num_lanes;
-    columns_.resize(place + most * num_lanes);
+    std::fill(of_slice + (end - begin), of_slice + rows_per_slice, *of_slice);
+    const auto place = static_cast<std::size_t>(start_) * rows_per_slice;
+    columns_.resize(place + most * rows_per_slice);
     auto* to = columns_.data() + place;
-    for (std::size_t lane = 0; lane < num_lanes; ++lane) {
-      const std::int32_t row = of_slice[lane] - first_row;
+    for (std::size_t i = 0; i < rows_per_slice; ++i) {
+      const std::int32_t row = of_slice[i] - first_row;
       const auto num_columns = length(row);
       const auto* from = found_.data() + starts_[static_cast<std::size_t>(row)];
       // Padding repeats what the row reads anyhow, so that no value of another row becomes part of its sum.
-      const std::int32_t last = num_columns == 0 ? of_slice[lane] : from[num_columns - 1];
-      for (std::size_t k = 0; k < num_columns; ++k) to[k * num_lanes + lane] = from[k];
-      for (std::size_t k = num_columns; k < most; ++k) to[k * num_lanes + lane] = last;
+      const std::int32_t last = num_columns == 0 ? of_slice[i] : from[num_columns - 1];
+      for (std::size_t k = 0; k < num_columns; ++k) to[k * rows_per_slice + i] = from[k];
+      for (std::size_t k = num_columns; k < most; ++k) to[k * rows_per_slice + i] = last;
     }
     const std::size_t first_place = place * static_cast<std::size_t>(to_.block * to_.block);
-    for (std::size_t lane = 0; lane < static_cast<std::size_t>(end - begin); ++lane)
-      to_.first_places[static_cast<std::size_t>(of_slice[lane])] = first_place + lane;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(end - begin); ++i)
+      to_.first_places[static_cast<std::size_t>(of_slice[i])] = first_place + i;
     start_ += static_cast<std::int64_t>(most);
     to_.starts[slice + 1] = start_;
   }

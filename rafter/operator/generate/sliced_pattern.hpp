@@ -22,7 +22,7 @@ struct SlicedPattern {
   std::int32_t num_rows = 0;        ///< number of block rows
   std::int64_t num_blocks = 0;      ///< number of blocks without padding
   std::vector<std::int64_t> starts; ///< number of columns of the slices before each slice, shape (slice + 1)
-  /// Block rows, shape (slice, lane); block columns, shape (start, lane); see schedule::matrix_product.
+  /// Block rows, shape (slice, row); block columns, shape (start, row); see schedule::matrix_product.
   base::AlignedVector<std::int32_t> rows, columns;
   std::vector<std::size_t> first_places; ///< place of the first entry of each block row, shape (row)
   /// Number of the block on the diagonal among those of its row, shape (row); not_coupled where there is none.

@@ -42,15 +42,15 @@ std::span<const double> Unknowns::point(std::size_t entry) const {
   return std::span(points).subspan(entry * dim, dim);
 }
 
-Unknowns make_unknowns(const System& system, const mesh::Pieces& pieces) {
+Unknowns make_unknowns(const System& system, const mesh::ConnectedComponents& connected_components) {
   const auto size = static_cast<std::size_t>(system.size());
   const auto dim = static_cast<std::size_t>(system.mesh->gdim);
   Unknowns result{.gdim = system.mesh->gdim,
                   .component = std::vector<std::int8_t>(size),
-                  .piece = std::vector<std::int32_t>(size, -1),
+                  .connected_component = std::vector<std::int32_t>(size, -1),
                   .points = std::vector<double>(size * dim),
                   .field_offsets = {},
-                  .translations = pieces.translations};
+                  .translations = connected_components.translations};
   const auto cells = mesh::make_cell_mask(*system.mesh, true);
   std::vector<bool> is_placed(size, false);
   std::vector<int> dofs;      // those of a cell that no cell before has placed
@@ -61,8 +61,9 @@ Unknowns make_unknowns(const System& system, const mesh::Pieces& pieces) {
     const auto num_components = static_cast<std::size_t>(space.num_components());
     for_cells(system, f, cells, [&](std::size_t g, std::size_t cell, std::span<const std::int32_t> entries) {
       const std::size_t num_dofs = entries.size() / num_components;
-      if (const auto piece = pieces.of_cell[g][cell]; piece >= 0)
-        for (const auto entry : entries) result.piece[static_cast<std::size_t>(entry)] = piece;
+      if (const auto connected_component = connected_components.of_cell[g][cell]; connected_component >= 0)
+        for (const auto entry : entries)
+          result.connected_component[static_cast<std::size_t>(entry)] = connected_component;
       dofs.clear();
       for (std::size_t dof = 0; dof < num_dofs; ++dof)
         if (!is_placed[static_cast<std::size_t>(entries[dof])]) dofs.push_back(static_cast<int>(dof));
@@ -83,9 +84,10 @@ Unknowns make_unknowns(const System& system, const mesh::Pieces& pieces) {
   return result;
 }
 
-Unknowns fixed_on_facets(const System& system, const mesh::Pieces& pieces, std::span<const std::uint8_t> is_free,
-                         std::size_t stride) {
-  Unknowns result{.gdim = system.mesh->gdim, .component = {}, .piece = {}, .points = {}, .field_offsets = {0}};
+Unknowns fixed_on_facets(const System& system, const mesh::ConnectedComponents& connected_components,
+                         std::span<const std::uint8_t> is_free, std::size_t stride) {
+  Unknowns result{
+      .gdim = system.mesh->gdim, .component = {}, .connected_component = {}, .points = {}, .field_offsets = {0}};
   const auto dim = static_cast<std::size_t>(result.gdim);
   auto cells = mesh::make_cell_mask(*system.mesh, false);
   const auto mark = [&cells](const mesh::FacetRef& facet) {
@@ -107,7 +109,7 @@ Unknowns fixed_on_facets(const System& system, const mesh::Pieces& pieces, std::
       const int num_dofs = static_cast<int>(entries.size()) / space.num_components();
       for (const int i : fixed) {
         result.component.push_back(static_cast<std::int8_t>(i / num_dofs));
-        result.piece.push_back(pieces.of_cell[g][cell]);
+        result.connected_component.push_back(connected_components.of_cell[g][cell]);
       }
       for (int& i : fixed) i %= num_dofs;
       const auto first = result.points.size();
@@ -147,7 +149,7 @@ void for_cells(const System& system, std::size_t field, const mesh::CellMask& ce
     for (std::int32_t cell = 0; cell < groups[g].num_cells(); ++cell) {
       if (cells[g][static_cast<std::size_t>(cell)] == 0) continue;
       const auto position = space.position(static_cast<std::int32_t>(g), cell);
-      space.cell_dofs(position.block, position.batch, position.lane, entries);
+      space.cell_dofs(position.block, position.batch, position.cell, entries);
       for (auto& entry : entries) entry += offset;
       visit(g, static_cast<std::size_t>(cell), entries);
     }

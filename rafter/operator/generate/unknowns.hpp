@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include <rafter/mesh/pieces.hpp>
+#include <rafter/mesh/connected_components.hpp>
 #include <rafter/operator/generate/system.hpp>
 
 namespace rafter::form {
@@ -17,27 +17,28 @@ struct LoweredForm;
 /// Says what each entry of a system's vectors stands for, and where it is.
 namespace rafter::op {
 
-/// The unknowns of a system, by entry of its vectors. Padding has piece -1.
+/// The unknowns of a system, by entry of its vectors. Padding has connected component -1.
 struct Unknowns {
   int gdim = 3;
   std::vector<std::int8_t> component; ///< component within the entry's field, shape (entry)
-  /// Piece of the mesh, shape (entry); -1: the entry is in no cell that the pieces hold.
-  std::vector<std::int32_t> piece;
+  /// Connected component of the mesh, shape (entry); -1: the entry is in no cell that the connected components hold.
+  std::vector<std::int32_t> connected_component;
   std::vector<double> points;              ///< place of its node (one of its images), shape (entry, gdim)
   std::vector<std::int32_t> field_offsets; ///< first entry of each field, and the number of all; shape (field + 1)
-  /// Translations by which periodic facets identify vertices of each piece, see mesh::Pieces.
+  /// Translations by which periodic facets identify vertices of each connected component, see
+  /// mesh::ConnectedComponents.
   std::vector<std::vector<std::array<double, 3>>> translations{};
 
   std::size_t size() const { return component.size(); }
   std::size_t field_of(std::size_t entry) const;
   std::span<const double> point(std::size_t entry) const;
 };
-Unknowns make_unknowns(const System& system, const mesh::Pieces& pieces);
+Unknowns make_unknowns(const System& system, const mesh::ConnectedComponents& connected_components);
 /// Lists the constrained entries alone, which have `is_free` = 0, as the cells at every `stride`-th facet of the
 /// boundary and of the tagged facets inside see them: field by field, numbered anew, an entry once for each of its
 /// cells.
-Unknowns fixed_on_facets(const System& system, const mesh::Pieces& pieces, std::span<const std::uint8_t> is_free,
-                         std::size_t stride);
+Unknowns fixed_on_facets(const System& system, const mesh::ConnectedComponents& connected_components,
+                         std::span<const std::uint8_t> is_free, std::size_t stride);
 
 /// The cells that integrals of a form reach with the test functions of the fields of a system.
 struct Reach {

@@ -26,7 +26,7 @@ void find_entries(const space::FunctionSpace& space, std::int32_t group, std::in
   const auto shape = space.mesh().groups[static_cast<std::size_t>(group)].shape;
   entries.resize(static_cast<std::size_t>(space.element(shape)->num_dofs() * space.num_components()));
   const auto position = space.position(group, cell);
-  space.cell_dofs(position.block, position.batch, position.lane, entries);
+  space.cell_dofs(position.block, position.batch, position.cell, entries);
 }
 
 /// Says whether a reference cell, which is convex, holds a point: it lies behind all facets.

@@ -38,7 +38,7 @@ void match_entries(const TransferSpecification& of, const space::LowOrderRefinem
     of_cell.resize(num_dofs * num_components);
     for (std::int32_t cell = 0; cell < fine.mesh().groups[g].num_cells(); ++cell) {
       const auto position = fine.position(static_cast<std::int32_t>(g), cell);
-      fine.cell_dofs(position.block, position.batch, position.lane, of_cell);
+      fine.cell_dofs(position.block, position.batch, position.cell, of_cell);
       nodes.child_entries(coarse, static_cast<std::int32_t>(g), cell, of_children);
       for (std::size_t c = 0; c < num_components; ++c)
         for (std::size_t corner = 0; corner < num_corners; ++corner) {

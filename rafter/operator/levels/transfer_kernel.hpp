@@ -9,7 +9,7 @@
 #include <rafter/operator/run/kernel_arguments.hpp>
 #include <rafter/schedule/mapping.hpp>
 #include <rafter/schedule/plan.hpp>
-#include <rafter/tune/generation_cache.hpp>
+#include <rafter/tune/kernel_text_cache.hpp>
 
 namespace rafter::op {
 

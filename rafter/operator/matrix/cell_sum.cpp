@@ -52,7 +52,7 @@ CellSum::CellSum(const GeneratedMatrix& built, const CellUnknowns& unknowns, con
   if (built.cells->purpose != Purpose::matrix)
     broken_unknowns_ = std::make_unique<const CellUnknowns>(built.cells->system, *kernels_.device());
   else
-    for (std::size_t p = 0; p < built.cells->pieces.size(); ++p) targets_.push_back(target_of(p));
+    for (std::size_t p = 0; p < built.cells->blocks.size(); ++p) targets_.push_back(target_of(p));
 }
 
 base::AlignedVector<double> CellSum::run() const {
@@ -67,30 +67,30 @@ base::AlignedVector<double> CellSum::run() const {
 
 CellSum::Target CellSum::target_of(std::size_t number) const {
   const auto& form = *built_.cells;
-  const auto& piece = form.pieces[number];
-  const auto& generation = piece.kernel.generation;
+  const auto& block = form.blocks[number];
+  const auto& programs = block.kernel.programs;
   Target result{.places = {}, .cells = {}};
-  result.cells_per_batch = piece.cells.cells_per_batch;
-  result.num_entries = static_cast<std::size_t>(tune::num_matrix_entries(generation));
-  result.num_records = schedule::num_matrix_records(tune::num_matrix_entries(generation), piece.cells.cells_per_batch);
-  if (piece.block >= 0)
-    result.range = static_cast<std::size_t>(piece.block);
+  result.cells_per_batch = block.cells.cells_per_batch;
+  result.num_entries = static_cast<std::size_t>(tune::num_matrix_entries(programs));
+  result.num_records = schedule::num_matrix_records(tune::num_matrix_entries(programs), block.cells.cells_per_batch);
+  if (block.cell_block >= 0)
+    result.range = static_cast<std::size_t>(block.cell_block);
   else
-    for (std::int64_t i = 0; i < std::int64_t{piece.cells.num_batches} * piece.cells.cells_per_batch; ++i) {
-      const auto cell = piece.cells.cells[static_cast<std::size_t>(i)];
-      const auto position = form.system.spaces.front()->position(piece.cells.group, cell);
+    for (std::int64_t i = 0; i < std::int64_t{block.cells.num_batches} * block.cells.cells_per_batch; ++i) {
+      const auto cell = block.cells.cells[static_cast<std::size_t>(i)];
+      const auto position = form.system.spaces.front()->position(block.cells.group, cell);
       result.range = static_cast<std::size_t>(position.block);
       const auto& range = unknowns_.blocks[result.range];
-      const std::int64_t in_range = std::int64_t{position.batch} * form.system.batches->cells_per_batch + position.lane;
+      const std::int64_t in_range = std::int64_t{position.batch} * form.system.batches->cells_per_batch + position.cell;
       result.cells.push_back(static_cast<std::int32_t>(range.first + in_range * range.length));
     }
-  find_places(piece, result);
+  find_places(block, result);
   return result;
 }
 
-void CellSum::find_places(const GeneratedBlock& piece, Target& target) const {
+void CellSum::find_places(const GeneratedBlock& block, Target& target) const {
   const auto& form = *built_.cells;
-  const auto& generation = piece.kernel.generation;
+  const auto& programs = block.kernel.programs;
   const auto length = static_cast<std::size_t>(unknowns_.blocks[target.range].length),
              size = static_cast<std::size_t>(pattern_.block);
   target.places.assign(length * length * size * size, -1);
@@ -98,7 +98,7 @@ void CellSum::find_places(const GeneratedBlock& piece, Target& target) const {
   const auto groups = local_groups(form.system, target.range, pattern_.block);
   const std::size_t num_trials = form.trial_fields.size();
   std::int32_t offset = 0;
-  for (const auto& output : generation.outputs) {
+  for (const auto& output : programs.outputs) {
     const auto& places = output.places;
     const auto test = form.output_fields[static_cast<std::size_t>(output.field) / num_trials],
                trial = form.trial_fields[static_cast<std::size_t>(output.field) % num_trials];
@@ -119,23 +119,23 @@ void CellSum::find_places(const GeneratedBlock& piece, Target& target) const {
 }
 
 /// Returns the place of the first group of unknowns of the cell.
-std::int64_t CellSum::cell_of(const Target& target, std::size_t piece, std::int32_t batch, int lane) const {
-  const std::int64_t number = std::int64_t{batch} * target.cells_per_batch + lane;
-  if (built_.cells->pieces[piece].block < 0) return target.cells[static_cast<std::size_t>(number)];
+std::int64_t CellSum::cell_of(const Target& target, std::size_t block, std::int32_t batch, int cell) const {
+  const std::int64_t number = std::int64_t{batch} * target.cells_per_batch + cell;
+  if (built_.cells->blocks[block].cell_block < 0) return target.cells[static_cast<std::size_t>(number)];
   const auto& range = unknowns_.blocks[target.range];
   return range.first + number * range.length;
 }
 
 void CellSum::add(const CellMatrices& matrices, std::span<double> entries) const {
-  const auto& target = targets_[matrices.piece];
-  const std::int64_t num_items = built_.cells->pieces[matrices.piece].cells.num_items;
+  const auto& target = targets_[matrices.block];
+  const std::int64_t num_items = built_.cells->blocks[matrices.block].cells.num_items;
   for (std::int32_t batch = matrices.batch_begin; batch < matrices.batch_end; ++batch) {
     const auto record = static_cast<std::size_t>(batch % target.num_records) * target.num_entries *
                         static_cast<std::size_t>(target.cells_per_batch);
-    for (int lane = 0; lane < target.cells_per_batch; ++lane) {
-      if (std::int64_t{batch} * target.cells_per_batch + lane >= num_items) break;
-      const auto first = cell_of(target, matrices.piece, batch, lane);
-      const auto values = matrices.values.subspan(record + static_cast<std::size_t>(lane));
+    for (int cell = 0; cell < target.cells_per_batch; ++cell) {
+      if (std::int64_t{batch} * target.cells_per_batch + cell >= num_items) break;
+      const auto first = cell_of(target, matrices.block, batch, cell);
+      const auto values = matrices.values.subspan(record + static_cast<std::size_t>(cell));
       if (target.is_whole)
         add_whole_matrix(target, first, values, entries);
       else

@@ -29,7 +29,7 @@ private:
     /// group of the column, row in the group, column in the group); -1: it writes none.
     std::vector<std::int32_t> places;
     bool is_whole = false; ///< groups are single unknowns, all pairs have a place, and all couple
-    /// Facet kernels: place of the cell's first group in CellUnknowns, shape (batch, lane); else empty.
+    /// Facet kernels: place of the cell's first group in CellUnknowns, shape (batch, cell); else empty.
     std::vector<std::int32_t> cells;
     std::size_t num_entries = 0; ///< number of entries that the kernel writes for a cell
     /// Number of batches whose matrices an output holds at a time, see schedule::num_matrix_records.
@@ -37,9 +37,9 @@ private:
     int cells_per_batch = 8;
     std::size_t range = 0; ///< position in CellUnknowns::blocks of the block that the cells are in
   };
-  Target target_of(std::size_t piece) const;
-  void find_places(const GeneratedBlock& piece, Target& target) const;
-  std::int64_t cell_of(const Target& target, std::size_t piece, std::int32_t batch, int lane) const;
+  Target target_of(std::size_t block) const;
+  void find_places(const GeneratedBlock& block, Target& target) const;
+  std::int64_t cell_of(const Target& target, std::size_t block, std::int32_t batch, int cell) const;
   void add(const CellMatrices& matrices, std::span<double> entries) const;
   void add_matrix(const Target& target, std::int64_t first, std::span<const double> values,
                   std::span<double> entries) const;

@@ -28,25 +28,25 @@ std::vector<std::int64_t> balanced_ranges(const std::vector<std::int64_t>& start
 /// A matrix in slices of rows that follow each other.
 struct Slices {
   SliceTables tables;
-  std::vector<double> entries; ///< shape (start, lane)
+  std::vector<double> entries; ///< shape (start, row)
 };
 
 Slices slices_of(const SparseMatrix& matrix, int height) {
-  const auto lanes = static_cast<std::size_t>(height);
+  const auto rows_per_slice = static_cast<std::size_t>(height);
   const auto num_rows = static_cast<std::size_t>(matrix.num_rows());
   const auto length = [&](std::size_t row) { return matrix.row_offsets[row + 1] - matrix.row_offsets[row]; };
   Slices result{.tables = {.num_rows = static_cast<std::int32_t>(num_rows), .starts = {0}, .rows = {}, .columns = {}},
                 .entries = {}};
   auto& [tables, entries] = result;
-  for (std::size_t first = 0; first < num_rows; first += lanes) {
+  for (std::size_t first = 0; first < num_rows; first += rows_per_slice) {
     std::int64_t longest = 0;
-    for (std::size_t row = first; row < std::min(first + lanes, num_rows); ++row)
+    for (std::size_t row = first; row < std::min(first + rows_per_slice, num_rows); ++row)
       longest = std::max(longest, length(row));
-    for (std::size_t lane = 0; lane < lanes; ++lane)
-      tables.rows.push_back(static_cast<std::int32_t>(first + lane < num_rows ? first + lane : first));
+    for (std::size_t i = 0; i < rows_per_slice; ++i)
+      tables.rows.push_back(static_cast<std::int32_t>(first + i < num_rows ? first + i : first));
     for (std::int64_t k = 0; k < longest; ++k)
-      for (std::size_t lane = 0; lane < lanes; ++lane) {
-        const std::size_t row = first + lane;
+      for (std::size_t i = 0; i < rows_per_slice; ++i) {
+        const std::size_t row = first + i;
         const bool is_filled = row < num_rows && k < length(row);
         const auto place = is_filled ? static_cast<std::size_t>(matrix.row_offsets[row] + k) : 0;
         tables.columns.push_back(is_filled ? matrix.columns[place] : 0);

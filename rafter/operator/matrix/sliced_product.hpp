@@ -16,7 +16,7 @@ namespace rafter::op {
 struct SliceTables {
   std::int32_t num_rows = 0;                       ///< number of block rows
   std::vector<std::int64_t> starts;                ///< shape (slice + 1)
-  base::AlignedVector<std::int32_t> rows, columns; ///< shape (slice, lane), (start, lane)
+  base::AlignedVector<std::int32_t> rows, columns; ///< shape (slice, row), (start, row)
 };
 
 /// The product of a matrix in slices. Several threads may run it at the same time.

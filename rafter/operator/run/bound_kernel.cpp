@@ -32,25 +32,25 @@ constexpr std::array<std::string_view, 1> total_loops{"total(| sums): sum total 
 
 } // namespace
 
-BoundKernel::BoundKernel(const GeneratedForm& form, const GeneratedBlock& piece)
-    : form_(form), piece_(piece), device_(form.options.device), info_(piece.kernel.info),
-      tables_(*form.system.discretisation, device_, piece.kernel.generation.main, info_.plan.compute) {
-  for (std::size_t i = 0; i < piece.spaces.size(); ++i)
-    spaces_.push_back(piece.block < 0 ? piece.spaces[i]->index_tables(piece.facet_dofs[i], device_)
-                                      : piece.spaces[i]->index_tables(piece.block, device_));
+BoundKernel::BoundKernel(const GeneratedForm& form, const GeneratedBlock& block)
+    : form_(form), block_(block), device_(form.options.device), info_(block.kernel.info),
+      tables_(*form.system.discretisation, device_, block.kernel.programs.main, info_.plan.compute) {
+  for (std::size_t i = 0; i < block.spaces.size(); ++i)
+    spaces_.push_back(block.cell_block < 0 ? block.spaces[i]->index_tables(block.facet_dofs[i], device_)
+                                           : block.spaces[i]->index_tables(block.cell_block, device_));
   fill_data();
   count();
 }
 
 KernelArguments BoundKernel::arguments() const {
-  const auto& main = piece_.kernel.generation.main;
+  const auto& main = block_.kernel.programs.main;
   device::BufferRegistry kept;
   add_data(main.arguments, kept);
   tables_.add_to(kept);
   kept.add(schedule::role::data_rows, 0, data_rows_.device_read());
   kept.add(schedule::role::stored_point, 0, stored_point_.device_read());
   kept.add(schedule::role::stored_cell, 0, stored_cell_.device_read());
-  return {*piece_.program, main, kept};
+  return {*block_.program, main, kept};
 }
 
 void BoundKernel::add_data(const std::vector<schedule::LoopBuffer>& arguments, device::BufferRegistry& registry) const {
@@ -64,9 +64,9 @@ void BoundKernel::add_data(const std::vector<schedule::LoopBuffer>& arguments, d
 }
 
 void BoundKernel::fill_data() {
-  const auto& cells = piece_.cells;
-  const bool is_read_once =
-      form_.purpose == Purpose::matrix && piece_.block >= 0 && piece_.spaces.empty() && piece_.setup_program == nullptr;
+  const auto& cells = block_.cells;
+  const bool is_read_once = form_.purpose == Purpose::matrix && block_.cell_block >= 0 && block_.spaces.empty() &&
+                            block_.setup_program == nullptr;
   if (is_read_once) {
     geometry_ = std::make_unique<const CellGeometry>(*form_.system.mesh, cells);
     base::AlignedVector<std::int32_t> records(static_cast<std::size_t>(num_records()));
@@ -74,33 +74,33 @@ void BoundKernel::fill_data() {
     data_rows_ = Integers(device_, std::move(records));
     return;
   }
-  const auto representatives = piece_.rows.representatives(cells);
+  const auto representatives = block_.rows.representatives(cells);
   cell_data_ = cell_data(*form_.system.discretisation, cells, representatives, device_);
-  data_rows_ = device::to_array<std::int32_t>(device_, piece_.rows.of_batch);
+  data_rows_ = device::to_array<std::int32_t>(device_, block_.rows.of_batch);
   cell_coefficients_ = Reals(device_, form_.coefficients.values(representatives));
-  const auto lanes = static_cast<std::size_t>(cells.cells_per_batch);
+  const auto cells_per_batch = static_cast<std::size_t>(cells.cells_per_batch);
   const auto batches = static_cast<std::size_t>(cells.num_batches);
   const auto storage = info_.plan.storage;
-  const auto stored = stored_numbers(piece_);
+  const auto stored = stored_numbers(block_);
   stored_point_ = Numbers(device_, stored.at_points == 0 ? 0 : stored.at_points + vector_room, storage);
   stored_cell_ = Numbers(device_, stored.per_cell, storage);
   num_integrals_ = form_.form.rank == 0 ? static_cast<std::size_t>(form_.form.num_values) : 0;
-  integrals_ = Reals(device_, num_integrals_ * batches * lanes);
+  integrals_ = Reals(device_, num_integrals_ * batches * cells_per_batch);
   for (std::size_t value = 0; value < num_integrals_; ++value) {
-    const auto begin = static_cast<std::int32_t>(value * batches * lanes);
+    const auto begin = static_cast<std::int32_t>(value * batches * cells_per_batch);
     totals_.emplace_back(device_, total_loops,
-                         std::vector{EntryRange{begin, begin + static_cast<std::int32_t>(batches * lanes)}});
+                         std::vector{EntryRange{begin, begin + static_cast<std::int32_t>(batches * cells_per_batch)}});
   }
 }
 
 /// Bytes of the entries that a run clears because a batch is the first to touch them. The count of the loop program
 /// takes such a range as one entry, so that only the others are counted here.
 double BoundKernel::uncounted_clearing_bytes() const {
-  if (piece_.block < 0 || form_.purpose == Purpose::matrix) return 0;
+  if (block_.cell_block < 0 || form_.purpose == Purpose::matrix) return 0;
   double entries = 0;
-  for (const auto& output : piece_.kernel.generation.outputs) {
+  for (const auto& output : block_.kernel.programs.outputs) {
     const auto* space = form_.output_spaces[static_cast<std::size_t>(output.field)].get();
-    const auto place = std::ranges::find(piece_.spaces, space) - piece_.spaces.begin();
+    const auto place = std::ranges::find(block_.spaces, space) - block_.spaces.begin();
     const auto touched = spaces_[static_cast<std::size_t>(place)]->touched;
     for (std::size_t b = 0; b + 1 < touched.size(); b += 2) entries += touched[b + 1] - touched[b] - 1;
   }
@@ -110,14 +110,14 @@ double BoundKernel::uncounted_clearing_bytes() const {
 BoundKernel::Runs BoundKernel::runs() const {
   const double cells = static_cast<double>(info_.num_cells), batches = static_cast<double>(info_.num_batches);
   // Such programs loop over cells, or have items for them: they are counted for one.
-  if (piece_.kernel.generation.main.vector_width == 1) return {.complete = cells};
-  return {.complete = batches, .idle = batches - cells / piece_.cells.cells_per_batch};
+  if (block_.kernel.programs.main.vector_width == 1) return {.complete = cells};
+  return {.complete = batches, .idle = batches - cells / block_.cells.cells_per_batch};
 }
 
 /// Counts executed and effective operations, the bytes of the nearest cache, and the compulsory bytes besides those of
 /// vectors.
 void BoundKernel::count() {
-  const auto& built = piece_.kernel.generation;
+  const auto& built = block_.kernel.programs;
   auto& counts = info_.counts;
   const auto& executed = built.counts;
   const auto [complete, idle] = runs();
@@ -132,18 +132,18 @@ void BoundKernel::count() {
   counts.global_bytes_read = built.data_bytes * static_cast<double>(info_.num_batches);
 }
 
-/// The least traffic is remembered where generations are. Registers of a size that is not known hold everything.
+/// The least traffic is remembered where texts of kernels are. Registers of a size that is not known hold everything.
 schedule::LeastTraffic BoundKernel::least_traffic() const {
-  const auto& kernel = piece_.kernel;
-  if (kernel.generation.least) return *kernel.generation.least;
+  const auto& kernel = block_.kernel;
+  if (kernel.programs.least) return *kernel.programs.least;
   const auto known = static_cast<double>(target_of(*device_).register_bytes);
   const auto least = schedule::least_traffic(schedule::access_trace(schedule::read(info_.loop_program)),
                                              known > 0 ? known : std::numeric_limits<double>::infinity());
   const auto& planner = form_.options.planner->options();
-  if (planner.generations != nullptr && !planner.weighs_all) {
-    auto generation = kernel.generation;
-    generation.least = least;
-    planner.generations->remember(kernel.specification, generation);
+  if (planner.kernel_texts != nullptr && !planner.weighs_all) {
+    auto programs = kernel.programs;
+    programs.least = least;
+    planner.kernel_texts->remember(kernel.specification, programs);
   }
   return least;
 }
@@ -158,15 +158,15 @@ machine::Counts BoundKernel::least_local_traffic() const {
 
 std::uint64_t BoundKernel::newest_input(const FormData& data) const {
   std::uint64_t newest = 1; // version of the mesh, which never changes
-  for (const int i : piece_.kernel.generation.setup_fields)
+  for (const int i : block_.kernel.programs.setup_fields)
     newest = std::max(newest, data.field_version(static_cast<std::size_t>(i)));
-  for (const int i : piece_.kernel.generation.setup_parameters)
+  for (const int i : block_.kernel.programs.setup_parameters)
     newest = std::max(newest, data.parameter_version(static_cast<std::size_t>(i)));
   return newest;
 }
 
 void BoundKernel::refresh(const FormData& data) {
-  if (piece_.setup_program == nullptr) return;
+  if (block_.setup_program == nullptr) return;
   const auto newest = newest_input(data);
   if (newest <= stored_version_) return;
   run_setup(data);
@@ -175,8 +175,8 @@ void BoundKernel::refresh(const FormData& data) {
 }
 
 std::unique_ptr<BoundKernel::Setup> BoundKernel::make_setup() const {
-  const auto& setup = piece_.kernel.generation.setup;
-  base::AlignedVector<std::int32_t> numbers(static_cast<std::size_t>(piece_.rows.count()));
+  const auto& setup = block_.kernel.programs.setup;
+  base::AlignedVector<std::int32_t> numbers(static_cast<std::size_t>(block_.rows.count()));
   std::iota(numbers.begin(), numbers.end(), 0);
   auto result = std::make_unique<Setup>();
   result->tables = {*form_.system.discretisation, device_, setup, schedule::Precision::double_precision};
@@ -185,8 +185,8 @@ std::unique_ptr<BoundKernel::Setup> BoundKernel::make_setup() const {
   add_data(setup.arguments, kept);
   result->tables.add_to(kept);
   kept.add(schedule::role::data_rows, 0, result->row_of_row.device_read());
-  result->kernel.emplace(device_, StagedKernels::Arguments{{*piece_.setup_program, setup, kept}},
-                         StagedKernels::Stages{ranges_of(thread_ranges(piece_.rows.count(), *device_))},
+  result->kernel.emplace(device_, StagedKernels::Arguments{{*block_.setup_program, setup, kept}},
+                         StagedKernels::Stages{ranges_of(thread_ranges(block_.rows.count(), *device_))},
                          form_.coefficients.count());
   return result;
 }
@@ -199,7 +199,7 @@ void BoundKernel::run_setup(const FormData& data) {
   run.add(schedule::role::stored_point, 0, stored_point_.device_write());
   run.add(schedule::role::stored_cell, 0, stored_cell_.device_write());
   setup_->kernel->run(run, false); // threads may take any ranges of rows, because rows are disjoint
-  const auto& built = piece_.kernel.generation;
+  const auto& built = block_.kernel.programs;
   if (built.setup_fields.empty() && built.setup_parameters.empty())
     setup_.reset(); // the data of the mesh never change, so that set-up need not run again
 }
@@ -231,10 +231,10 @@ CellMatrices BoundKernel::cell_matrices(const KernelArguments& arguments, std::i
 
 /// Writes what the kernel reads of the cells of batches. It takes the number of the record for that of the batch.
 void BoundKernel::write_cells(std::int32_t begin, std::int32_t end, MatrixWork& work) const {
-  const auto& cells = piece_.cells;
-  const auto lanes = static_cast<std::size_t>(cells.cells_per_batch);
+  const auto& cells = block_.cells;
+  const auto cells_per_batch = static_cast<std::size_t>(cells.cells_per_batch);
   const std::size_t numbers = geometry_->numbers_per_batch(),
-                    coefficients = static_cast<std::size_t>(form_.coefficients.count()) * lanes;
+                    coefficients = static_cast<std::size_t>(form_.coefficients.count()) * cells_per_batch;
   double* geometry = work.geometry.host_write().data();
   const auto num_active = work.num_active.host_write();
   for (std::int32_t batch = begin; batch < end; ++batch) {
@@ -243,7 +243,7 @@ void BoundKernel::write_cells(std::int32_t begin, std::int32_t end, MatrixWork& 
     num_active[record] = std::min(cells.cells_per_batch, cells.num_items - batch * cells.cells_per_batch);
     if (coefficients == 0) continue;
     auto of_batch = cells;
-    of_batch.cells = cells.cells.subspan(static_cast<std::size_t>(batch) * lanes, lanes);
+    of_batch.cells = cells.cells.subspan(static_cast<std::size_t>(batch) * cells_per_batch, cells_per_batch);
     of_batch.num_batches = 1;
     std::ranges::copy(form_.coefficients.values(of_batch),
                       work.coefficients.host_write().begin() + static_cast<std::ptrdiff_t>(record * coefficients));
@@ -251,19 +251,19 @@ void BoundKernel::write_cells(std::int32_t begin, std::int32_t end, MatrixWork& 
 }
 
 void BoundKernel::enlarge(MatrixWorkSizes& sizes) const {
-  const auto lanes = static_cast<std::size_t>(piece_.cells.cells_per_batch),
+  const auto cells_per_batch = static_cast<std::size_t>(block_.cells.cells_per_batch),
              records = static_cast<std::size_t>(num_records());
-  const auto entries = static_cast<std::size_t>(tune::num_matrix_entries(piece_.kernel.generation));
-  sizes.values = std::max(sizes.values, records * entries * lanes);
+  const auto entries = static_cast<std::size_t>(tune::num_matrix_entries(block_.kernel.programs));
+  sizes.values = std::max(sizes.values, records * entries * cells_per_batch);
   sizes.num_active = std::max(sizes.num_active, records);
   if (geometry_ == nullptr) return;
   sizes.geometry = std::max(sizes.geometry, records * geometry_->numbers_per_batch());
   sizes.coefficients =
-      std::max(sizes.coefficients, records * static_cast<std::size_t>(form_.coefficients.count()) * lanes);
+      std::max(sizes.coefficients, records * static_cast<std::size_t>(form_.coefficients.count()) * cells_per_batch);
 }
 
 std::int32_t BoundKernel::num_records() const {
-  return schedule::num_matrix_records(tune::num_matrix_entries(piece_.kernel.generation), piece_.cells.cells_per_batch);
+  return schedule::num_matrix_records(tune::num_matrix_entries(block_.kernel.programs), block_.cells.cells_per_batch);
 }
 
 void BoundKernel::clear_integrals() { integrals_.device_overwrite()->clear(); }

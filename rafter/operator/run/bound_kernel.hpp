@@ -29,7 +29,7 @@ struct MatrixWork {
 
   Vector values;                          ///< cell matrices, as schedule::num_matrix_records says
   Vector geometry;                        ///< numbers of CellGeometry, shape (record, number)
-  Vector coefficients;                    ///< numbers per cell, shape (record, coefficient, lane)
+  Vector coefficients;                    ///< numbers per cell, shape (record, coefficient, cell)
   device::Array<std::int32_t> num_active; ///< number of cells, shape (record)
   std::vector<double> points;             ///< work array of CellGeometry::write
 };
@@ -39,7 +39,7 @@ struct MatrixWork {
 class BoundKernel {
 public:
   /// Both arguments must outlive this object, and the kernel must be compiled.
-  BoundKernel(const GeneratedForm& form, const GeneratedBlock& piece);
+  BoundKernel(const GeneratedForm& form, const GeneratedBlock& block);
 
   const KernelInfo& info() const { return info_; }
   /// Counts the bytes of the nearest cache that no use of registers avoids. They are counted here and not with the
@@ -79,8 +79,8 @@ private:
     std::optional<const StagedKernels> kernel; ///< one stage, in which threads have ranges of rows
   };
 
-  /// Counts the runs of the loop program, and those of them (in fractions) that lanes without a cell make up: such
-  /// lanes write nothing.
+  /// Counts the runs of the loop program, and those of them (in fractions) that places of a batch without a cell make
+  /// up: they write nothing.
   struct Runs {
     double complete = 0, idle = 0;
   };
@@ -97,7 +97,7 @@ private:
   void add_data(const std::vector<schedule::LoopBuffer>& arguments, device::BufferRegistry& registry) const;
 
   const GeneratedForm& form_;
-  const GeneratedBlock& piece_;
+  const GeneratedBlock& block_;
   std::shared_ptr<device::Device> device_;
   KernelInfo info_;
   std::vector<std::shared_ptr<const space::IndexTables>> spaces_;
@@ -105,7 +105,7 @@ private:
   std::shared_ptr<const CellData> cell_data_;    ///< null where geometry_ takes its place
   std::unique_ptr<const CellGeometry> geometry_; ///< present where cell matrices compute it as they go; else null
   device::Array<double> cell_coefficients_;
-  device::Array<double> integrals_;  ///< shape (value, batch, lane)
+  device::Array<double> integrals_;  ///< shape (value, batch, cell)
   std::size_t num_integrals_ = 0;    ///< values
   std::vector<VectorRunner> totals_; ///< sum those of each value, shape (value)
   Numbers stored_point_, stored_cell_;

@@ -5,7 +5,7 @@
 #include <rafter/base/hash.hpp>
 #include <rafter/schedule/loop_program.hpp>
 #include <rafter/space/discretisation.hpp>
-#include <rafter/tune/generation_cache.hpp>
+#include <rafter/tune/kernel_text_cache.hpp>
 
 namespace rafter::op {
 namespace {

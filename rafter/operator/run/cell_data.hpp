@@ -24,9 +24,9 @@ namespace rafter::op {
 /// The data of the mesh that kernels on a list of cells read.
 struct CellData {
   device::Array<std::int32_t> num_active; ///< number of active cells of each batch, shape (batch)
-  /// Shape (batch, mode, axis, lane), see op::map_coefficients; empty for isoparametric maps.
+  /// Shape (batch, mode, axis, cell), see op::map_coefficients; empty for isoparametric maps.
   device::Array<double> map_coefficients;
-  /// Shape (batch, node, axis, lane), see op::geometry_nodes; empty for other maps than isoparametric ones.
+  /// Shape (batch, node, axis, cell), see op::geometry_nodes; empty for other maps than isoparametric ones.
   device::Array<double> nodes;
   device::Array<double> reference_normal; ///< unit normal in the reference cell, shape (axis); empty for cells
   void add_to(device::BufferRegistry& registry) const;

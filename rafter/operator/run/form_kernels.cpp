@@ -27,7 +27,7 @@ namespace {
 
 using device::Array;
 
-bool stores_cells(const GeneratedBlock& piece) { return schedule::has_cell_vectors(piece.kernel.generation.main.plan); }
+bool stores_cells(const GeneratedBlock& block) { return schedule::has_cell_vectors(block.kernel.programs.main.plan); }
 
 /// The work of a run in stages, and how many of these, the first ones, are of kernels that store what cells contribute.
 /// On whole meshes kernels whose batches may run in any order have one run each, before the others.
@@ -36,48 +36,48 @@ std::pair<StagedKernels::Stages, std::size_t> stages_of(const GeneratedForm& for
   std::vector<BlockChunk> whole;
   std::size_t num_storing = 0;
   for (const bool is_stored : {true, false}) {
-    for (std::size_t p = 0; p < form.pieces.size(); ++p)
-      if (schedule::may_run_in_any_order(form.pieces[p].kernel.generation.main.plan) &&
-          stores_cells(form.pieces[p]) == is_stored)
-        whole.push_back({p, 0, form.pieces[p].cells.num_batches});
+    for (std::size_t p = 0; p < form.blocks.size(); ++p)
+      if (schedule::may_run_in_any_order(form.blocks[p].kernel.programs.main.plan) &&
+          stores_cells(form.blocks[p]) == is_stored)
+        whole.push_back({p, 0, form.blocks[p].cells.num_batches});
     if (is_stored) num_storing = whole.size();
   }
   return {with_first(whole, chunk_stages(form)), num_storing};
 }
 
-/// The entries of the system's vectors to which the cells of a piece add what they contribute to one field.
-void find_entries(const GeneratedForm& form, const GeneratedBlock& piece, int output, std::span<std::int32_t> entries) {
+/// The entries of the system's vectors to which the cells of a block add what they contribute to one field.
+void find_entries(const GeneratedForm& form, const GeneratedBlock& block, int output, std::span<std::int32_t> entries) {
   const auto field = static_cast<std::size_t>(output);
   const auto& space = *form.output_spaces[field];
   const auto offset = static_cast<std::int32_t>(form.system.offset(form.output_fields[field]));
-  const auto& cells = piece.cells;
-  const auto lanes = static_cast<std::size_t>(cells.cells_per_batch);
+  const auto& cells = block.cells;
+  const auto cells_per_batch = static_cast<std::size_t>(cells.cells_per_batch);
   std::vector<std::int32_t> of_cell(static_cast<std::size_t>(space.element(cells.shape)->num_dofs()) *
                                     static_cast<std::size_t>(space.num_components()));
   std::ranges::fill(entries, -1);
   for (std::size_t i = 0; i < static_cast<std::size_t>(cells.num_items); ++i) {
     const auto position = space.position(cells.group, cells.cells[i]);
-    space.cell_dofs(position.block, position.batch, position.lane, of_cell);
-    const auto first = i / lanes * lanes * of_cell.size() + i % lanes;
-    for (std::size_t k = 0; k < of_cell.size(); ++k) entries[first + k * lanes] = offset + of_cell[k];
+    space.cell_dofs(position.block, position.batch, position.cell, of_cell);
+    const auto first = i / cells_per_batch * cells_per_batch * of_cell.size() + i % cells_per_batch;
+    for (std::size_t k = 0; k < of_cell.size(); ++k) entries[first + k * cells_per_batch] = offset + of_cell[k];
   }
 }
 
 /// The vectors in which the kernels of a form store what cells contribute.
 std::vector<CellVector> cell_vectors(const GeneratedForm& form) {
   std::vector<CellVector> result;
-  for (std::size_t p = 0; p < form.pieces.size(); ++p) {
-    const auto& piece = form.pieces[p];
-    if (!stores_cells(piece)) continue;
-    for (const auto& output : piece.kernel.generation.outputs)
+  for (std::size_t p = 0; p < form.blocks.size(); ++p) {
+    const auto& block = form.blocks[p];
+    if (!stores_cells(block)) continue;
+    for (const auto& output : block.kernel.programs.outputs)
       if (output.num_trials == 0)
         result.push_back(
             {.kernel = p,
              .output = output.field,
-             .size = static_cast<std::size_t>(piece.cells.num_batches) *
-                     static_cast<std::size_t>(piece.cells.cells_per_batch * output.components * output.num_tests),
-             .find_entries = [&form, &piece, field = output.field](std::span<std::int32_t> entries) {
-               find_entries(form, piece, field, entries);
+             .size = static_cast<std::size_t>(block.cells.num_batches) *
+                     static_cast<std::size_t>(block.cells.cells_per_batch * output.components * output.num_tests),
+             .find_entries = [&form, &block, field = output.field](std::span<std::int32_t> entries) {
+               find_entries(form, block, field, entries);
              }});
   }
   return result;
@@ -99,8 +99,8 @@ public:
     if (built_->matrix != nullptr) throw base::InternalError("the form is an assembled matrix");
     if (!built_->is_compiled) throw base::InternalError("kernels are compiled before they are bound to data");
     if (data_ == nullptr) data_ = std::make_shared<FormData>(built_->form, device_);
-    for (const auto& piece : built_->pieces) {
-      kernels_.push_back(std::make_unique<BoundKernel>(*built_, piece));
+    for (const auto& block : built_->blocks) {
+      kernels_.push_back(std::make_unique<BoundKernel>(*built_, block));
       if (data_->has_values()) kernels_.back()->refresh(*data_);
       info_.push_back(kernels_.back()->info());
     }
@@ -209,16 +209,16 @@ public:
     for (const auto& stage : staged_->stages())
       device_->parallel_for(static_cast<std::int64_t>(stage.size()), [&](std::int64_t c) {
         const auto& chunk = stage[static_cast<std::size_t>(c)];
-        auto& kernel = *kernels_[chunk.piece];
+        auto& kernel = *kernels_[chunk.block];
         const std::int32_t step = kernel.num_records();
         auto work = all_work.take([&] { return MatrixWork(device_, sizes); });
         auto run = without_work;
         work->add_to(run);
-        const auto arguments = staged_->bind_one(chunk.piece, run, own_buffers(false));
+        const auto arguments = staged_->bind_one(chunk.block, run, own_buffers(false));
         for (std::int32_t begin = chunk.batch_begin, end = begin; begin < chunk.batch_end; begin = end) {
           end = std::min(chunk.batch_end, (begin / step + 1) * step);
           auto matrices = kernel.cell_matrices(arguments, begin, end, *work);
-          matrices.piece = chunk.piece;
+          matrices.block = chunk.block;
           visit(matrices);
         }
       });
@@ -283,7 +283,7 @@ private:
   /// Registers what one kernel alone takes. Kernels of facets run after those of cells and always add to the output.
   StagedKernels::OwnBuffers own_buffers(bool cells_add, TwoPassSum::Terms* terms = nullptr) {
     return [=, this](std::size_t kernel, device::BufferRegistry& own) {
-      own.add(schedule::role::mode, 0, staged_->mode(cells_add || kernel >= built_->num_cell_pieces));
+      own.add(schedule::role::mode, 0, staged_->mode(cells_add || kernel >= built_->num_cell_blocks));
       kernels_[kernel]->add_integrals(own);
       if (terms != nullptr) sum_->add_to(own, kernel, *terms);
     };
@@ -306,7 +306,7 @@ private:
     std::optional<TwoPassSum::Terms> terms;
     if (sum_ != nullptr) terms.emplace(sum_->take());
     auto bound = bind_all(trial, &y, adds || !is_covered, terms ? &*terms : nullptr);
-    const std::size_t num_interior = built_->num_cell_pieces > 0 ? system_.batches->num_interior_stages : 0;
+    const std::size_t num_interior = built_->num_cell_blocks > 0 ? system_.batches->num_interior_stages : 0;
     staged_->run(*bound, 0, num_interior);
     trial_ghosts_->finish_update(std::move(pending));
     staged_->run(*bound, num_interior, staged_->stages().size());
@@ -325,9 +325,9 @@ private:
     if (!cleared.empty())
       for (const auto& range : before) std::fill(cleared.begin() + range.begin, cleared.begin() + range.end, T(0));
     if (part.batch_begin < part.batch_end) {
-      const auto [begin, end] = staged_->reads_bounds(part.piece) ? std::pair{2 * number, 2 * number + 2}
+      const auto [begin, end] = staged_->reads_bounds(part.block) ? std::pair{2 * number, 2 * number + 2}
                                                                   : std::pair{part.batch_begin, part.batch_end};
-      const device::Task batches = arguments[part.piece].task(begin, end);
+      const device::Task batches = arguments[part.block].task(begin, end);
       device_->run(std::span(&batches, 1));
     }
     if (work.after && !after.empty()) work.after(number, after);
@@ -335,11 +335,11 @@ private:
   /// Says whether the cell kernels store every entry of the output vector, so that nothing needs to be cleared before
   /// them.
   bool cells_cover_outputs() const {
-    if (built_->num_cell_pieces == 0) return false;
-    for (std::size_t p = 0; p < built_->num_cell_pieces; ++p) {
-      if (!schedule::stores_first_touched(built_->pieces[p].kernel.generation.main.plan)) return false;
+    if (built_->num_cell_blocks == 0) return false;
+    for (std::size_t p = 0; p < built_->num_cell_blocks; ++p) {
+      if (!schedule::stores_first_touched(built_->blocks[p].kernel.programs.main.plan)) return false;
       std::set<std::size_t> covered;
-      for (const auto& output : built_->pieces[p].kernel.generation.outputs)
+      for (const auto& output : built_->blocks[p].kernel.programs.outputs)
         covered.insert(built_->output_fields[static_cast<std::size_t>(output.field)]);
       if (covered.size() < system_.spaces.size()) return false;
     }
@@ -350,7 +350,7 @@ private:
   std::shared_ptr<FormData> data_;
   const System& system_;
   std::shared_ptr<device::Device> device_;
-  std::vector<std::unique_ptr<BoundKernel>> kernels_; ///< shape (piece), in the order of built_->pieces
+  std::vector<std::unique_ptr<BoundKernel>> kernels_; ///< shape (block), in the order of built_->blocks
   std::vector<KernelInfo> info_;
   std::unique_ptr<const StagedKernels> staged_; ///< the same kernels
   std::size_t num_storing_ = 0; ///< number of stages, the first ones, whose kernels store what cells contribute

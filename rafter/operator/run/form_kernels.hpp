@@ -19,7 +19,7 @@ namespace rafter::op {
 /// The matrices of batches begin .. end - 1 of a kernel. Those of batch b are record b % num_records of `values`, shape
 /// (record, entry, cell of the batch), see schedule::num_matrix_records.
 struct CellMatrices {
-  std::size_t piece = 0; ///< number of the kernel among the pieces of the form
+  std::size_t block = 0; ///< position in GeneratedForm::blocks
   std::int32_t batch_begin = 0, batch_end = 0;
   std::span<const double> values;
 };

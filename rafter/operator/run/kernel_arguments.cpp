@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
-#include <rafter/tune/generation_cache.hpp>
+#include <rafter/tune/kernel_text_cache.hpp>
 
 namespace rafter::op {
 

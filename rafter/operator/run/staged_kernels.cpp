@@ -21,16 +21,16 @@ StagedKernels::StagedKernels(std::shared_ptr<device::Device> device, Arguments k
   for (const auto& stage : stages) {
     auto& launches = stages_.emplace_back();
     for (const auto& chunk : stage) {
-      if (!reads_bounds(chunk.piece)) {
+      if (!reads_bounds(chunk.block)) {
         launches.push_back(chunk);
         continue;
       }
       const auto begin = static_cast<std::int32_t>(bounds.size()), end = begin + 2;
       bounds.insert(bounds.end(), {chunk.batch_begin, chunk.batch_end});
-      if (!launches.empty() && launches.back().piece == chunk.piece)
+      if (!launches.empty() && launches.back().block == chunk.block)
         launches.back().batch_end = end;
       else
-        launches.push_back({chunk.piece, begin, end});
+        launches.push_back({chunk.block, begin, end});
     }
   }
   bounds_ = Integers(device_, std::move(bounds));
@@ -79,7 +79,7 @@ StagedKernels::Stages with_first(std::span<const BlockChunk> whole, StagedKernel
   for (const auto& kernel : whole) result.push_back({kernel});
   for (auto& stage : stages) {
     std::erase_if(stage, [&](const BlockChunk& chunk) {
-      return std::ranges::find(whole, chunk.piece, &BlockChunk::piece) != whole.end();
+      return std::ranges::find(whole, chunk.block, &BlockChunk::block) != whole.end();
     });
     if (!stage.empty()) result.push_back(std::move(stage));
   }

@@ -16,11 +16,11 @@ constexpr std::int64_t line_length = 8;
 
 using Ranges = std::vector<std::pair<std::int32_t, EntryRange>>;
 
-std::int64_t entries_per_batch(const GeneratedBlock& piece) {
+std::int64_t entries_per_batch(const GeneratedBlock& block) {
   std::int64_t result = 0;
-  for (const auto* space : piece.spaces)
-    result += std::int64_t{piece.cells.cells_per_batch} * space->num_components() *
-              space->element(piece.cells.shape)->num_dofs();
+  for (const auto* space : block.spaces)
+    result += std::int64_t{block.cells.cells_per_batch} * space->num_components() *
+              space->element(block.cells.shape)->num_dofs();
   return result;
 }
 
@@ -28,11 +28,11 @@ std::int64_t entries_per_batch(const GeneratedBlock& piece) {
 void add_parts(const GeneratedForm& form, TouchedRanges& result) {
   for (const auto& stage : chunk_stages(form)) {
     auto& chunks = result.stages.emplace_back();
-    for (const auto& [piece, begin, end] : stage) {
-      const std::int64_t per_batch = entries_per_batch(form.pieces[piece]);
+    for (const auto& [block, begin, end] : stage) {
+      const std::int64_t per_batch = entries_per_batch(form.blocks[block]);
       const auto length = static_cast<std::int32_t>(std::max<std::int64_t>(1, entries_per_part / per_batch));
       const auto first = static_cast<std::int32_t>(result.parts.size());
-      for (std::int32_t b = begin; b < end; b += length) result.parts.push_back({piece, b, std::min(end, b + length)});
+      for (std::int32_t b = begin; b < end; b += length) result.parts.push_back({block, b, std::min(end, b + length)});
       chunks.emplace_back(first, static_cast<std::int32_t>(result.parts.size()) - 1);
     }
   }
@@ -48,20 +48,20 @@ public:
   std::vector<std::int32_t> first, last; ///< shape (entry); -1: no part touches it
 
   void touch(const ChunkPart& part, std::int32_t number) {
-    const GeneratedBlock& piece = form_.pieces[part.piece];
-    for (std::size_t i = 0; i < piece.spaces.size(); ++i)
+    const GeneratedBlock& block = form_.blocks[part.block];
+    for (std::size_t i = 0; i < block.spaces.size(); ++i)
       for (std::size_t field = 0; field < form_.system.spaces.size(); ++field)
-        if (form_.system.spaces[field].get() == piece.spaces[i]) touch(part, piece, i, field, number);
+        if (form_.system.spaces[field].get() == block.spaces[i]) touch(part, block, i, field, number);
   }
 
 private:
-  void touch(const ChunkPart& part, const GeneratedBlock& piece, std::size_t i, std::size_t field,
+  void touch(const ChunkPart& part, const GeneratedBlock& block, std::size_t i, std::size_t field,
              std::int32_t number) {
     for (std::int32_t batch = part.batch_begin; batch < part.batch_end; ++batch)
-      if (piece.block >= 0)
-        touch_cells(piece, field, static_cast<std::size_t>(batch), number);
+      if (block.cell_block >= 0)
+        touch_cells(block, field, static_cast<std::size_t>(batch), number);
       else
-        touch_facets(piece, i, field, static_cast<std::size_t>(batch), number);
+        touch_facets(block, i, field, static_cast<std::size_t>(batch), number);
   }
   void touch_range(std::int64_t begin, std::int64_t end, std::int32_t number) {
     for (auto e = static_cast<std::size_t>(begin); e < static_cast<std::size_t>(end); ++e) {
@@ -69,28 +69,28 @@ private:
       last[e] = number;
     }
   }
-  /// Touches the runs of shared entities, whose `starts` have shape (run, lane).
+  /// Touches the runs of shared entities, whose `starts` have shape (run, cell).
   void touch_runs(const space::ElementLayout& layout, const std::int32_t* starts, int cells_per_batch,
                   std::size_t field, std::int32_t number) {
     const std::int64_t components = form_.system.spaces[field]->num_components(), offset = form_.system.offset(field);
     for (const int length : layout.run_lengths)
-      for (int lane = 0; lane < cells_per_batch; ++lane, ++starts)
+      for (int cell = 0; cell < cells_per_batch; ++cell, ++starts)
         touch_range(offset + *starts, offset + *starts + length * components, number);
   }
-  void touch_cells(const GeneratedBlock& piece, std::size_t field, std::size_t batch, std::int32_t number) {
-    const auto& dofs = form_.system.spaces[field]->block(piece.block);
-    const auto cells_per_batch = static_cast<std::size_t>(piece.cells.cells_per_batch);
+  void touch_cells(const GeneratedBlock& block, std::size_t field, std::size_t batch, std::int32_t number) {
+    const auto& dofs = form_.system.spaces[field]->block(block.cell_block);
+    const auto cells_per_batch = static_cast<std::size_t>(block.cells.cells_per_batch);
     touch_runs(dofs.layout, dofs.run_starts.data() + batch * dofs.layout.run_lengths.size() * cells_per_batch,
-               piece.cells.cells_per_batch, field, number);
+               block.cells.cells_per_batch, field, number);
     const std::int64_t offset = form_.system.offset(field);
     touch_range(offset + dofs.interior_starts[batch], offset + dofs.first_touch[2 * batch + 1], number);
   }
-  void touch_facets(const GeneratedBlock& piece, std::size_t i, std::size_t field, std::size_t batch,
+  void touch_facets(const GeneratedBlock& block, std::size_t i, std::size_t field, std::size_t batch,
                     std::int32_t number) {
-    const auto& dofs = *piece.facet_dofs[i];
-    const auto cells_per_batch = static_cast<std::size_t>(piece.cells.cells_per_batch);
+    const auto& dofs = *block.facet_dofs[i];
+    const auto cells_per_batch = static_cast<std::size_t>(block.cells.cells_per_batch);
     touch_runs(dofs.layout, dofs.run_starts.data() + batch * dofs.layout.run_lengths.size() * cells_per_batch,
-               piece.cells.cells_per_batch, field, number);
+               block.cells.cells_per_batch, field, number);
     const std::int64_t offset = form_.system.offset(field);
     const auto num_interior =
         static_cast<std::int64_t>(dofs.layout.interior_dofs.size()) * form_.system.spaces[field]->num_components();

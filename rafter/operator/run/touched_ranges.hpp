@@ -40,7 +40,7 @@ private:
 /// the second cache from the work before to the work after them. A part without batches has entries that no kernel
 /// touches.
 struct ChunkPart {
-  std::size_t piece = 0;
+  std::size_t block = 0;
   std::int32_t batch_begin = 0, batch_end = 0;
 };
 

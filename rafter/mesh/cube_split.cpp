@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <rafter/mesh/box_pieces.hpp>
+#include <rafter/mesh/cube_split.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -19,7 +19,7 @@ std::array<int, 4> face_towards_centre(int axis, int side) {
   return {corner, corner + u, corner + w, corner + u + w};
 }
 
-BoxPiece pyramid_over(int axis, int side) {
+CubeCell pyramid_over(int axis, int side) {
   const auto f = face_towards_centre(axis, side);
   return {Shape::pyramid, {f[0], f[1], f[2], f[3], cube_centre}};
 }
@@ -31,7 +31,7 @@ CubeSplit kuhn_tetrahedra() {
     int second = 1 << axes[0], third = second + (1 << axes[1]);
     const bool odd = (axes[0] > axes[1]) != ((axes[0] > axes[2]) != (axes[1] > axes[2]));
     if (odd) std::swap(second, third);
-    split.pieces.push_back({Shape::tetrahedron, {0, second, third, 7}});
+    split.cells.push_back({Shape::tetrahedron, {0, second, third, 7}});
   } while (std::next_permutation(axes.begin(), axes.end()));
   return split;
 }
@@ -57,7 +57,7 @@ CubeSplit split_into(Shape shape) {
   case Shape::pyramid: {
     CubeSplit split{{}, true};
     for (int axis = 0; axis < 3; ++axis)
-      for (int side = 0; side < 2; ++side) split.pieces.push_back(pyramid_over(axis, side));
+      for (int side = 0; side < 2; ++side) split.cells.push_back(pyramid_over(axis, side));
     return split;
   }
   }
@@ -66,11 +66,11 @@ CubeSplit split_into(Shape shape) {
 
 CubeSplit split_between_hexahedra_and_tetrahedra() {
   CubeSplit split = split_into(Shape::pyramid);
-  std::erase_if(split.pieces, [right = pyramid_over(0, 1)](const BoxPiece& p) { return p.vertices == right.vertices; });
+  std::erase_if(split.cells, [right = pyramid_over(0, 1)](const CubeCell& p) { return p.vertices == right.vertices; });
   const auto f = face_towards_centre(0, 1);
   // Kuhn tetrahedra cut every face along the diagonal from its lowest to its highest corner.
-  split.pieces.push_back({Shape::tetrahedron, {f[0], f[1], f[3], cube_centre}});
-  split.pieces.push_back({Shape::tetrahedron, {f[0], f[3], f[2], cube_centre}});
+  split.cells.push_back({Shape::tetrahedron, {f[0], f[1], f[3], cube_centre}});
+  split.cells.push_back({Shape::tetrahedron, {f[0], f[3], f[2], cube_centre}});
   return split;
 }
 

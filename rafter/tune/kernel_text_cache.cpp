@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <rafter/tune/generation_cache.hpp>
+#include <rafter/tune/kernel_text_cache.hpp>
 
 #include <chrono>
 #include <concepts>
@@ -46,8 +46,8 @@ auto fields(SameButConst<schedule::LoopCounts> auto& counts) {
   return std::tie(counts.flops, counts.operations, counts.single_flops, counts.single_operations, counts.local,
                   counts.masked, counts.global);
 }
-auto fields(SameButConst<Generation> auto& generation) {
-  auto& g = generation;
+auto fields(SameButConst<KernelPrograms> auto& programs) {
+  auto& g = programs;
   return std::tie(g.seconds, g.is_too_large, g.main, g.setup, g.tensor_program, g.loop_program, g.counts, g.least,
                   g.cell_flops, g.work_bytes, g.data_bytes, g.num_points, g.stored_point_slots, g.stored_cell_slots,
                   g.setup_fields, g.setup_parameters, g.outputs);
@@ -138,15 +138,15 @@ private:
   std::string_view rest_;
 };
 
-std::string to_bytes(const Generation& generation) {
+std::string to_bytes(const KernelPrograms& programs) {
   Writer writer;
-  writer.write(generation);
+  writer.write(programs);
   return std::move(writer.bytes);
 }
 
 /// Throws InputError for bytes that no to_bytes wrote.
-Generation from_bytes(std::string_view bytes) {
-  Generation result;
+KernelPrograms from_bytes(std::string_view bytes) {
+  KernelPrograms result;
   Reader(bytes).read(result);
   return result;
 }
@@ -165,22 +165,22 @@ void remove_stale(const fs::path& parent, const fs::path& own) {
 
 } // namespace
 
-std::int64_t num_matrix_entries(const Generation& generation) {
+std::int64_t num_matrix_entries(const KernelPrograms& programs) {
   std::int64_t result = 0;
-  for (const auto& output : generation.outputs)
+  for (const auto& output : programs.outputs)
     result += std::int64_t{output.components} * output.num_tests * output.num_trials;
   return result;
 }
 
-GenerationCache::GenerationCache() : GenerationCache(device::CacheDirectory().path()) {}
+KernelTextCache::KernelTextCache() : KernelTextCache(device::CacheDirectory().path()) {}
 
-GenerationCache::GenerationCache(fs::path folder, std::string_view id)
+KernelTextCache::KernelTextCache(fs::path folder, std::string_view id)
     : parent_(std::move(folder)), folder_(parent_ / (folder_prefix + std::string(id))),
       kind_("kernel of generator " + std::string(id)) {}
 
-fs::path GenerationCache::file_of(const std::string& hash) const { return folder_ / (hash + ".kernel"); }
+fs::path KernelTextCache::file_of(const std::string& hash) const { return folder_ / (hash + ".kernel"); }
 
-std::optional<Generation> GenerationCache::find(const std::string& specification) const {
+std::optional<KernelPrograms> KernelTextCache::find(const std::string& specification) const {
   const auto hash = base::content_hash(specification);
   const auto file = file_of(hash);
   const auto bytes = device::read_entry(file, {kind_, hash});
@@ -195,7 +195,7 @@ std::optional<Generation> GenerationCache::find(const std::string& specification
   }
 }
 
-void GenerationCache::remember(const std::string& specification, const Generation& generation) {
+void KernelTextCache::remember(const std::string& specification, const KernelPrograms& programs) {
   try {
     std::call_once(is_made_, [this] {
       fs::create_directory(folder_);
@@ -203,7 +203,7 @@ void GenerationCache::remember(const std::string& specification, const Generatio
       remove_stale(parent_, folder_);
     });
     const auto hash = base::content_hash(specification);
-    device::write_entry(file_of(hash), {kind_, hash}, to_bytes(generation));
+    device::write_entry(file_of(hash), {kind_, hash}, to_bytes(programs));
   } catch (const base::EnvironmentError&) { // a full disk, say: the next process generates the kernel again
     return;
   } catch (const std::system_error&) {

@@ -10,7 +10,7 @@ namespace rafter::mesh {
 
 /// One cell of a split cube. Its vertices, in the order of the cell's reference vertices, are corners of the cube (0 ..
 /// 2^dim - 1, lexicographic, first axis fastest) or its centre (`cube_centre`); det J > 0.
-struct BoxPiece {
+struct CubeCell {
   element::Shape shape = element::Shape::hexahedron;
   std::array<int, 8> vertices{};
 };
@@ -21,7 +21,7 @@ constexpr int least_mixed_columns(int dim) { return dim == 2 ? 2 : 4; }
 
 /// A split cube. Opposite faces of cubes of one kind match, so that equal cubes side by side conform.
 struct CubeSplit {
-  std::vector<BoxPiece> pieces;
+  std::vector<CubeCell> cells;
   bool has_centre = false;
 };
 

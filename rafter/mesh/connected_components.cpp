@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <rafter/mesh/pieces.hpp>
+#include <rafter/mesh/connected_components.hpp>
 
 #include <algorithm>
 #include <span>
@@ -22,7 +22,7 @@ CellMask make_cell_mask(const Mesh& mesh, bool value) {
   return mask;
 }
 
-Pieces connected_pieces(const Mesh& mesh, const CellMask& cells) {
+ConnectedComponents connected_components(const Mesh& mesh, const CellMask& cells) {
   DisjointSets vertices(mesh.num_vertices);
   for (const auto& facet : mesh.periodic_facets)
     for (std::size_t i = 0; i < facet.from.size() && facet.from[i] >= 0; ++i)
@@ -34,26 +34,27 @@ Pieces connected_pieces(const Mesh& mesh, const CellMask& cells) {
       for (const auto vertex : of_cell.subspan(1)) vertices.unite(of_cell[0], vertex);
     }
 
-  Pieces pieces;
-  // Number of the piece with this representative.
+  ConnectedComponents result;
+  // Number of the connected component with this representative.
   std::vector<std::int32_t> number(static_cast<std::size_t>(mesh.num_vertices), -1);
   for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
-    auto& of_cell = pieces.of_cell.emplace_back(cells[g].size(), -1);
+    auto& of_cell = result.of_cell.emplace_back(cells[g].size(), -1);
     for (std::size_t cell = 0; cell < of_cell.size(); ++cell) {
       if (cells[g][cell] == 0) continue;
-      auto& piece = number[static_cast<std::size_t>(vertices.find(cell_vertices(mesh.groups[g], cell)[0]))];
-      if (piece < 0) piece = pieces.count++;
-      of_cell[cell] = piece;
+      auto& connected_component =
+          number[static_cast<std::size_t>(vertices.find(cell_vertices(mesh.groups[g], cell)[0]))];
+      if (connected_component < 0) connected_component = result.count++;
+      of_cell[cell] = connected_component;
     }
   }
-  pieces.translations.resize(static_cast<std::size_t>(pieces.count));
+  result.translations.resize(static_cast<std::size_t>(result.count));
   for (const auto& facet : mesh.periodic_facets) {
-    const auto piece = number[static_cast<std::size_t>(vertices.find(facet.from[0]))];
-    if (piece < 0) continue;
-    auto& known = pieces.translations[static_cast<std::size_t>(piece)];
+    const auto connected_component = number[static_cast<std::size_t>(vertices.find(facet.from[0]))];
+    if (connected_component < 0) continue;
+    auto& known = result.translations[static_cast<std::size_t>(connected_component)];
     if (std::ranges::find(known, facet.translation) == known.end()) known.push_back(facet.translation);
   }
-  return pieces;
+  return result;
 }
 
 } // namespace rafter::mesh

@@ -41,8 +41,8 @@ struct GeneratedOutput {
   bool operator==(const GeneratedOutput&) const = default;
 };
 
-/// A generation holds what planning decided, and what lowering and emission wrote, for one specification of a kernel.
-struct Generation {
+/// Holds what planning decided, and what lowering and emission wrote, for one specification of a kernel.
+struct KernelPrograms {
   double seconds = 0;                          ///< time of a run that the planner predicted; 0: it is not known
   bool is_too_large = false;                   ///< the kernel is too large to be worth it, and nothing was generated
   GeneratedProgram main;                       ///< the kernel, with the plan that was decided for
@@ -58,24 +58,24 @@ struct Generation {
   int stored_point_slots = 0, stored_cell_slots = 0;
   std::vector<int> setup_fields, setup_parameters; ///< data fields and parameters of the form that set-up reads
   std::vector<GeneratedOutput> outputs;
-  bool operator==(const Generation&) const = default;
+  bool operator==(const KernelPrograms&) const = default;
 };
 
 /// Entries of the matrices of a cell, for kernels of cell matrices: schedule::num_matrix_entries.
-std::int64_t num_matrix_entries(const Generation& generation);
+std::int64_t num_matrix_entries(const KernelPrograms& programs);
 
-/// Generations by the hash of their specification, as files in a folder that is named by the generator and that several
-/// processes may use. It is a memory and nothing more: what is missing, is not that of its specification
+/// Programs of kernels by the hash of their specification, as files in a folder that is named by the generator and that
+/// several processes may use. It is a memory and nothing more: what is missing, is not that of its specification
 /// (device::read_entry) or cannot be written is generated anew, never an exception.
-class GenerationCache {
+class KernelTextCache {
 public:
   /// Uses the cache folder of this user (device::CacheDirectory). Folders of other generators that no process has used
   /// for some weeks go.
-  GenerationCache();
-  explicit GenerationCache(std::filesystem::path folder, std::string_view id = generator_id());
+  KernelTextCache();
+  explicit KernelTextCache(std::filesystem::path folder, std::string_view id = generator_id());
 
-  std::optional<Generation> find(const std::string& specification) const;
-  void remember(const std::string& specification, const Generation& generation);
+  std::optional<KernelPrograms> find(const std::string& specification) const;
+  void remember(const std::string& specification, const KernelPrograms& programs);
 
   const std::filesystem::path& folder() const { return folder_; }
 

@@ -7,23 +7,23 @@
 
 #include <rafter/base/hash.hpp>
 #include <rafter/base/temporary.hpp>
-#include <rafter/tune/generation_cache.hpp>
+#include <rafter/tune/kernel_text_cache.hpp>
 
 #include <tests/support/device_folders.hpp>
 
 namespace rafter::test {
 namespace {
 
-using tune::Generation;
-using tune::GenerationCache;
+using tune::KernelPrograms;
+using tune::KernelTextCache;
 namespace fs = std::filesystem;
 
 class Generations : public ::testing::Test {
 protected:
-  base::Temporary temporary_ = base::Temporary::folder((fs::temp_directory_path() / "rafter-generations-").string());
+  base::Temporary temporary_ = base::Temporary::folder((fs::temp_directory_path() / "rafter-kernel-texts-").string());
   fs::path parent_ = temporary_.path();
-  Generation some_ = [] {
-    Generation result;
+  KernelPrograms some_ = [] {
+    KernelPrograms result;
     result.seconds = 1.0 / 3;
     result.loop_program = "(program)";
     result.counts.flops = 7;
@@ -53,23 +53,23 @@ protected:
 };
 
 TEST_F(Generations, AreFoundAgainAsTheyWere) {
-  GenerationCache cache(parent_);
+  KernelTextCache cache(parent_);
   EXPECT_FALSE(cache.find("a"));
   cache.remember("a", some_);
-  EXPECT_EQ(GenerationCache(parent_).find("a"), some_);
+  EXPECT_EQ(KernelTextCache(parent_).find("a"), some_);
   EXPECT_FALSE(cache.find("b"));
 }
 
 TEST_F(Generations, OfAnotherGeneratorAreNotFound) {
-  GenerationCache(parent_, "one").remember("a", some_);
-  EXPECT_TRUE(GenerationCache(parent_, "one").find("a"));
-  EXPECT_FALSE(GenerationCache(parent_, "another").find("a"));
-  EXPECT_FALSE(GenerationCache(parent_).find("a"));
+  KernelTextCache(parent_, "one").remember("a", some_);
+  EXPECT_TRUE(KernelTextCache(parent_, "one").find("a"));
+  EXPECT_FALSE(KernelTextCache(parent_, "another").find("a"));
+  EXPECT_FALSE(KernelTextCache(parent_).find("a"));
   EXPECT_EQ(tune::generator_id().size(), 32U);
 }
 
 TEST_F(Generations, ThatAreDamagedAreNoneAndAreWrittenAnew) {
-  GenerationCache cache(parent_);
+  KernelTextCache cache(parent_);
   cache.remember("a", some_);
   const auto file = only_file(cache.folder());
   const auto size = fs::file_size(file);
@@ -86,11 +86,11 @@ TEST_F(Generations, ThatAreDamagedAreNoneAndAreWrittenAnew) {
 
 TEST_F(Generations, OfOtherSpecificationsAndGeneratorsAreSetAside) {
   const Warnings warnings;
-  GenerationCache cache(parent_, "one"), other(parent_, "another");
-  const auto file_of = [](const GenerationCache& of, const std::string& specification) {
+  KernelTextCache cache(parent_, "one"), other(parent_, "another");
+  const auto file_of = [](const KernelTextCache& of, const std::string& specification) {
     return of.folder() / (base::content_hash(specification) + ".kernel");
   };
-  Generation second = some_;
+  KernelPrograms second = some_;
   second.seconds = 7;
   cache.remember("a", some_);
   cache.remember("b", second);
@@ -113,18 +113,18 @@ TEST_F(Generations, OfOtherSpecificationsAndGeneratorsAreSetAside) {
 TEST_F(Generations, StayWhileTheyAreUsedAndGoSomeWeeksAfter) {
   const auto old = fs::file_time_type::clock::now() - std::chrono::weeks(5);
   for (const auto* id : {"unused", "used"}) {
-    GenerationCache cache(parent_, id);
+    KernelTextCache cache(parent_, id);
     cache.remember("a", some_);
     fs::last_write_time(cache.folder(), old);
   }
-  EXPECT_TRUE(GenerationCache(parent_, "used").find("a"));
-  GenerationCache(parent_, "new").remember("a", some_);
-  EXPECT_TRUE(GenerationCache(parent_, "used").find("a"));
-  EXPECT_FALSE(GenerationCache(parent_, "unused").find("a"));
+  EXPECT_TRUE(KernelTextCache(parent_, "used").find("a"));
+  KernelTextCache(parent_, "new").remember("a", some_);
+  EXPECT_TRUE(KernelTextCache(parent_, "used").find("a"));
+  EXPECT_FALSE(KernelTextCache(parent_, "unused").find("a"));
 }
 
 TEST_F(Generations, WithoutAFolderAreForgotten) {
-  GenerationCache cache(parent_ / "missing");
+  KernelTextCache cache(parent_ / "missing");
   EXPECT_NO_THROW(cache.remember("a", some_));
   EXPECT_FALSE(cache.find("a"));
 }

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include <rafter/mesh/pieces.hpp>
+#include <rafter/mesh/connected_components.hpp>
 
 namespace {
 
@@ -30,45 +30,45 @@ mesh::Mesh torn(mesh::Mesh mesh, double cut) {
   return mesh;
 }
 
-std::map<std::int32_t, std::int64_t> sizes(const mesh::Pieces& pieces) {
+std::map<std::int32_t, std::int64_t> sizes(const mesh::ConnectedComponents& connected_components) {
   std::map<std::int32_t, std::int64_t> result;
-  for (const auto& group : pieces.of_cell)
-    for (const auto piece : group) ++result[piece];
+  for (const auto& group : connected_components.of_cell)
+    for (const auto connected_component : group) ++result[connected_component];
   return result;
 }
 
-TEST(Pieces, ABoxOfAnyShapeIsOne) {
+TEST(ConnectedComponents, ABoxOfAnyShapeIsOne) {
   for (const auto* shape : {"tetrahedron", "hexahedron", "prism", "pyramid", "mixed"}) {
     SCOPED_TRACE(shape);
     const auto mesh = mesh::make_box({.cells = {4, 2, 2}, .shape = shape});
-    const auto pieces = mesh::connected_pieces(mesh, mesh::make_cell_mask(mesh, true));
-    EXPECT_EQ(pieces.count, 1);
-    EXPECT_EQ(sizes(pieces), (std::map<std::int32_t, std::int64_t>{{0, mesh.num_cells()}}));
+    const auto connected_components = mesh::connected_components(mesh, mesh::make_cell_mask(mesh, true));
+    EXPECT_EQ(connected_components.count, 1);
+    EXPECT_EQ(sizes(connected_components), (std::map<std::int32_t, std::int64_t>{{0, mesh.num_cells()}}));
   }
 }
 
-TEST(Pieces, CellsWithoutSharedVerticesAreApart) {
+TEST(ConnectedComponents, CellsWithoutSharedVerticesAreApart) {
   const auto mesh = torn(mesh::make_box({.cells = {4, 2}, .shape = "quadrilateral"}), 0.75);
-  const auto pieces = mesh::connected_pieces(mesh, mesh::make_cell_mask(mesh, true));
-  EXPECT_EQ(pieces.count, 2);
-  EXPECT_EQ(sizes(pieces), (std::map<std::int32_t, std::int64_t>{{0, 6}, {1, 2}}));
+  const auto connected_components = mesh::connected_components(mesh, mesh::make_cell_mask(mesh, true));
+  EXPECT_EQ(connected_components.count, 2);
+  EXPECT_EQ(sizes(connected_components), (std::map<std::int32_t, std::int64_t>{{0, 6}, {1, 2}}));
 }
 
-TEST(Pieces, CellsLeftOutConnectNothing) {
+TEST(ConnectedComponents, CellsLeftOutConnectNothing) {
   const auto mesh = mesh::make_box({.cells = {5}, .shape = "interval"});
   auto mask = mesh::make_cell_mask(mesh, true);
   mask[0][2] = 0;
-  const auto pieces = mesh::connected_pieces(mesh, mask);
-  EXPECT_EQ(pieces.count, 2);
-  EXPECT_EQ(pieces.of_cell[0], (std::vector<std::int32_t>{0, 0, -1, 1, 1}));
-  EXPECT_EQ(mesh::connected_pieces(mesh, mesh::make_cell_mask(mesh, false)).count, 0);
+  const auto connected_components = mesh::connected_components(mesh, mask);
+  EXPECT_EQ(connected_components.count, 2);
+  EXPECT_EQ(connected_components.of_cell[0], (std::vector<std::int32_t>{0, 0, -1, 1, 1}));
+  EXPECT_EQ(mesh::connected_components(mesh, mesh::make_cell_mask(mesh, false)).count, 0);
 }
 
-TEST(Pieces, OneSharedVertexConnects) {
+TEST(ConnectedComponents, OneSharedVertexConnects) {
   const auto mesh = mesh::make_box({.cells = {2, 2}, .shape = "quadrilateral"});
   auto mask = mesh::make_cell_mask(mesh, false);
   mask[0][0] = mask[0][3] = 1; // two cells on a diagonal share a vertex
-  EXPECT_EQ(mesh::connected_pieces(mesh, mask).count, 1);
+  EXPECT_EQ(mesh::connected_components(mesh, mask).count, 1);
 }
 
 } // namespace
