@@ -81,7 +81,7 @@ PreparedProblem::PreparedProblem(Problem problem, const Preparation& preparation
     machine_ = options_.planner->options().machine;
 
   phases.start("kernels");
-  make_operators(preparation);
+  make_operators(preparation.solves);
   progress_.notify(fmt::format("kernels: {} for the operator, {} for the right-hand side", operator_->info().size(),
                                linear_form() != nullptr ? linear_form()->kernels().info().size() : 0));
 }
@@ -157,82 +157,98 @@ SolveMemory PreparedProblem::memory() const {
   return result;
 }
 
-/// All kernels of the problem are first generated, then compiled at the same time, then bound to their data.
-void PreparedProblem::make_operators(const Preparation& preparation) {
-  const bool solves = preparation.solves;
-  const auto& system = equations_.system;
-  const auto& bilinear = equations_.bilinear;
+/// The kernels of a problem as text.
+struct PreparedProblem::Generated {
+  PlannedForms forms; ///< all of them
+  std::shared_ptr<op::GeneratedForm> action, diagonal, load, energy;
+  std::vector<op::GeneratedLevel> levels;
+  op::GeneratedAuxiliary own_level;
+
+  std::shared_ptr<op::GeneratedForm> keep(std::shared_ptr<op::GeneratedForm> form) {
+    forms.kept.push_back(form);
+    return form;
+  }
+};
+
+PreparedProblem::Generated PreparedProblem::generate(bool solves) {
+  Generated result;
   const auto& tangent = equations_.tangent;
-  const bool has_expressions =
-      std::ranges::any_of(options_.dirichlet, [](const auto& condition) { return condition.expression != nullptr; });
-  std::optional<double> first_time;
-  if (problem_.time) first_time = saved_time_ ? saved_time_->time : problem_.time->start;
-  for (auto& condition : options_.dirichlet) bind_known(condition, problem_, first_time);
-  auto constraints = op::make_constraints(system, options_.dirichlet); // refuses values before kernels take time
-  PlannedForms forms;
-  const auto keep = [&forms](std::shared_ptr<op::GeneratedForm> built) {
-    forms.kept.push_back(built);
-    return built;
-  };
   auto action_options = options_;
-  action_options.runs_few_times = solves && problem_.a && is_shorter_than_compilation(system, options_);
-  const auto own_options = op::kernel_options(action_options, options_.shared_device);
-  const auto action = keep(op::build_form(tangent, system, op::Purpose::action, own_options));
-  warn_of_unused_plan_keys(problem_.statement.plan_name, *action, action_options);
-  std::shared_ptr<op::GeneratedForm> diagonal, load, energy;
+  action_options.runs_few_times = solves && problem_.a && is_shorter_than_compilation(system(), options_);
+  const auto kernels = op::kernel_options(action_options, options_.shared_device);
+  result.action = result.keep(op::build_form(tangent, system(), op::Purpose::action, kernels));
+  warn_of_unused_plan_keys(problem_.statement.plan_name, *result.action, action_options);
   const auto solver = request().solver;
-  if (solves && action->matrix == nullptr && // an assembled matrix has its diagonal
+  if (solves && result.action->matrix == nullptr && // an assembled matrix has its diagonal
       !solvers::find_method(solver.method).is_direct && solvers::preconditioner_of(solver).needs_diagonal)
-    diagonal = keep(op::build_form(tangent, system, op::Purpose::diagonal, own_options));
+    result.diagonal = result.keep(op::build_form(tangent, system(), op::Purpose::diagonal, kernels));
   auto load_options = options_;
   load_options.plan.clear(); // a plan of the user is meant for the operator
   load_options.runs_few_times = problem_.a.has_value();
   if (equations_.load)
-    load = keep(op::build_form(*equations_.load, system, op::Purpose::action,
-                               op::kernel_options(load_options, options_.shared_device)));
-  if (problem_.energy && !problem_.time) energy = keep(op::build(*problem_.energy, 0, system, load_options));
-  if (solves) {
-    postprocess_ = std::make_unique<Postprocess>(problem_, system, options_);
-    forms.transient = postprocess_->kernels();
-    for (const auto& condition : problem_.null_space) masses_.push_back(solvers::build_mass(condition, options_));
-    forms.transient.insert(forms.transient.end(), masses_.begin(), masses_.end());
+    result.load = result.keep(op::build_form(*equations_.load, system(), op::Purpose::action,
+                                             op::kernel_options(load_options, options_.shared_device)));
+  if (problem_.energy && !problem_.time)
+    result.energy = result.keep(op::build(*problem_.energy, 0, system(), load_options));
+  if (!solves) return result;
+  auto& transient = result.forms.transient;
+  postprocess_ = std::make_unique<Postprocess>(problem_, system(), options_);
+  transient = postprocess_->kernels();
+  for (const auto& condition : problem_.null_space) masses_.push_back(solvers::build_mass(condition, options_));
+  transient.insert(transient.end(), masses_.begin(), masses_.end());
+  generate_preconditioner(kernels, result);
+  return result;
+}
+
+void PreparedProblem::generate_preconditioner(const op::KernelOptions& kernels, Generated& result) {
+  const auto& choice = problem_.preconditioner;
+  if (has_multigrid()) {
+    result.levels = generate_levels(kernels);
+    auto own = kernels;
+    if (!result.levels.empty()) own.precision = choice.multigrid->precision;
+    result.own_level = op::generate_own_level(equations_.tangent, system(), options_.dirichlet, own);
   }
-  std::vector<op::GeneratedLevel> levels;
-  op::GeneratedAuxiliary own_level;
-  if (solves && has_multigrid()) {
-    levels = generate_levels(own_options);
-    auto level_options = own_options;
-    if (!levels.empty()) level_options.precision = problem_.preconditioner.multigrid->precision;
-    own_level = op::generate_own_level(tangent, system, options_.dirichlet, level_options);
-  }
-  if (solves && has_blocks()) {
-    const auto& choice = problem_.preconditioner;
-    if (!choice.block_form && !bilinear)
+  if (has_blocks()) {
+    if (!choice.block_form && !equations_.bilinear)
       throw base::InputError("preconditioner block: it does not serve steps in time");
     at_preconditioner(problem_.statement.places, [&] {
-      blocks_ = generate_blocks(choice, choice.block_form ? *choice.block_form : *bilinear, system, options_.dirichlet,
-                                own_options);
+      blocks_ = generate_blocks(choice, choice.block_form ? *choice.block_form : *equations_.bilinear, system(),
+                                options_.dirichlet, kernels);
     });
   }
-  for (const auto& parts : {op::kernels_of(levels), solvers::kernels_of(blocks_), op::kernels_of(own_level)})
-    forms.kept.insert(forms.kept.end(), parts.begin(), parts.end());
-  if (system.mesh->distribution == nullptr) require_stored_fits(memory(), system, forms);
-  auto kernels = forms.kept;
-  kernels.insert(kernels.end(), forms.transient.begin(), forms.transient.end());
+  for (const auto& parts :
+       {op::kernels_of(result.levels), solvers::kernels_of(blocks_), op::kernels_of(result.own_level)})
+    for (const auto& form : parts) result.keep(form);
+}
+
+/// All kernels of the problem are first generated, then compiled at the same time, then bound to their data.
+void PreparedProblem::make_operators(bool solves) {
+  auto& conditions = options_.dirichlet;
+  std::optional<double> first_time;
+  if (problem_.time) first_time = saved_time_ ? saved_time_->time : problem_.time->start;
+  for (auto& condition : conditions) bind_known(condition, problem_, first_time);
+  auto constraints = op::make_constraints(system(), conditions); // refuses values before kernels take time
+  auto generated = generate(solves);
+  if (system().mesh->distribution == nullptr) require_stored_fits(memory(), system(), generated.forms);
+  auto kernels = generated.forms.kept;
+  kernels.insert(kernels.end(), generated.forms.transient.begin(), generated.forms.transient.end());
   if (problem_.statement.places.source.empty()) require_used(problem_, kernels); // files warn of such names
   op::compile(kernels, progress_.compilation);
-  // Values that are expressions follow their parameters.
-  operator_ = has_expressions ? std::make_shared<op::Operator>(action, options_.dirichlet, diagonal)
-                              : std::make_shared<op::Operator>(action, std::move(constraints), diagonal);
+  const auto& action = generated.action;
+  const bool follows_parameters =
+      std::ranges::any_of(conditions, [](const auto& condition) { return condition.expression != nullptr; });
+  operator_ = follows_parameters ? std::make_shared<op::Operator>(action, conditions, generated.diagonal)
+                                 : std::make_shared<op::Operator>(action, std::move(constraints), generated.diagonal);
   bind_known(*operator_, action->form, problem_);
-  own_level_ = op::make_auxiliary(own_level, *operator_);
+  own_level_ = op::make_auxiliary(generated.own_level, *operator_);
   if (has_multigrid() && solves)
-    levels_ = op::make_levels(std::move(levels), own_level_.A ? *own_level_.A : *operator_,
+    levels_ = op::make_levels(std::move(generated.levels), own_level_.A ? *own_level_.A : *operator_,
                               problem_.preconditioner.multigrid->meshes);
+  const auto& load = generated.load;
   if (equations_.steps)
     make_stepper(load);
   else if (problem_.F)
-    make_residual_problem(load, energy);
+    make_residual_problem(load, generated.energy);
   else if (load) {
     linear_form_ = std::make_unique<op::LinearForm>(load);
     bind_known(*linear_form_, load->form, problem_);

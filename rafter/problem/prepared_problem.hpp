@@ -81,7 +81,10 @@ private:
   bool has_blocks() const;
   void choose_preconditioner();
   void choose_method(const Preparation& preparation);
-  void make_operators(const Preparation& preparation);
+  struct Generated;
+  Generated generate(bool solves);
+  void generate_preconditioner(const op::KernelOptions& kernels, Generated& result);
+  void make_operators(bool solves);
   /// Generates the kernels of the levels of multigrid. A problem that names no preconditioner gets Jacobi where there
   /// are none.
   std::vector<op::GeneratedLevel> generate_levels(const op::KernelOptions& kernels);
