@@ -30,11 +30,4 @@ Prediction predict(const Features& features, const PlanningProblem& problem, con
 double predict_roughly(const Estimate& estimate, const PlanningProblem& problem, const machine::Machine& machine,
                        const CostWeights& weights);
 
-/// Ceilings of servers of 2023 with registers of `bits` bits, for choices without a measured record.
-machine::Machine typical_machine(int bits = 512, int cores = 1);
-
-/// A record for predicting plans. If the machine was busy when it was measured, the sizes of the record are kept and
-/// its rates replaced by typical ones, so that predicted plans do not depend on what else the machine did.
-machine::Machine steady(const machine::Machine& record);
-
 } // namespace rafter::tune

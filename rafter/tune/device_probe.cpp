@@ -290,7 +290,8 @@ std::shared_ptr<const Planner> planner_of(const device::Device& device) {
   auto& planner = planners[{capabilities.description, capabilities.version}];
   if (planner == nullptr) {
     const int bits = bits_of_double * capabilities.vector_width;
-    auto [machine, weights] = kept_ceilings(device).value_or(Ceilings{typical_machine(bits), processor_weights()});
+    auto [machine, weights] =
+        kept_ceilings(device).value_or(Ceilings{machine::typical_machine(bits), processor_weights()});
     machine.model = capabilities.description; // what is measured is kept under these names
     machine.vendor = capabilities.version;
     planner = std::make_shared<const Planner>(PlannerOptions{.machine = std::move(machine),

@@ -11,6 +11,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/device/host/cpu.hpp>
 #include <rafter/tune/candidates.hpp>
+#include <rafter/tune/cost_model.hpp>
 #include <rafter/tune/decision.hpp>
 #include <rafter/tune/features.hpp>
 #include <rafter/tune/kernel_text_cache.hpp>
@@ -87,7 +88,9 @@ std::string_view name(Origin origin) {
   return names.at(static_cast<std::size_t>(origin));
 }
 
-Planner::Planner(PlannerOptions options) : options_(std::move(options)) { options_.machine = steady(options_.machine); }
+Planner::Planner(PlannerOptions options) : options_(std::move(options)) {
+  options_.machine = machine::steady(options_.machine);
+}
 
 std::vector<Candidate> Planner::weigh(const PlanningProblem& problem, PlanLowering& lowering,
                                       std::vector<schedule::Plan> plans) const {
@@ -165,10 +168,10 @@ Decision Planner::decide(const PlanningProblem& problem, PlanLowering& lowering)
 }
 
 std::shared_ptr<const Planner> planner_of_this_machine() {
-  static const auto planner = std::make_shared<const Planner>(
-      PlannerOptions{.machine = machine::load().value_or(typical_machine(device::register_bits(device::cpu()).back())),
-                     .store = std::make_shared<Store>(),
-                     .kernel_texts = std::make_shared<KernelTextCache>()});
+  static const auto planner = std::make_shared<const Planner>(PlannerOptions{
+      .machine = machine::load().value_or(machine::typical_machine(device::register_bits(device::cpu()).back())),
+      .store = std::make_shared<Store>(),
+      .kernel_texts = std::make_shared<KernelTextCache>()});
   return planner;
 }
 

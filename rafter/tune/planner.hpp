@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <rafter/machine/machine.hpp>
-#include <rafter/tune/cost_model.hpp>
+#include <rafter/machine/typical.hpp>
 #include <rafter/tune/cost_weights.hpp>
 
 namespace rafter::schedule {
@@ -22,9 +22,9 @@ struct Decision;
 struct PlanningProblem;
 
 struct PlannerOptions {
-  machine::Machine machine = typical_machine();  ///< used as steady() makes it
-  CostWeights weights = processor_weights();     ///< weights that belong to that record
-  std::shared_ptr<Store> store;                  ///< store of measurements; null: nothing is remembered
+  machine::Machine machine = machine::typical_machine(); ///< used as machine::steady() makes it
+  CostWeights weights = processor_weights();             ///< weights that belong to that record
+  std::shared_ptr<Store> store;                          ///< store of measurements; null: nothing is remembered
   std::shared_ptr<KernelTextCache> kernel_texts; ///< cache of decisions and texts; null: every kernel is generated anew
   bool weighs_all = false;                       ///< every candidate is lowered and predicted, whatever is remembered
 };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/machine/typical.hpp>
 #include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/space/cell_vectors.hpp>
@@ -90,7 +91,7 @@ TEST_P(CellVectors, HaveAnEntryPerDofOfEveryCellAndKernelsReadEachOnce) {
 }
 
 TEST(CellVectorPlans, StreamWhatTheCachesDoNotHoldAndNobodyShares) {
-  machine::Machine small = tune::typical_machine();
+  machine::Machine small = machine::typical_machine();
   for (auto& level : small.levels) level.bytes = 1;
   const auto stores = [](const op::Operator& A) { return A.kernels().info().front().plan.is_streaming; };
   const Twins twins(box("hexahedron"), 2, 0);

@@ -14,6 +14,7 @@
 #include <rafter/base/temporary.hpp>
 #include <rafter/form/language.hpp>
 #include <rafter/form/lowering.hpp>
+#include <rafter/machine/typical.hpp>
 #include <rafter/operator/generate/matrix_builder.hpp>
 #include <rafter/space/layout.hpp>
 #include <rafter/tune/kernel_text_cache.hpp>
@@ -114,7 +115,7 @@ protected:
   std::shared_ptr<op::GeneratedForm> generate(const std::string& plan = "", const std::string& form = "u*v*dx") const {
     op::OperatorOptions options{.shared_device = std::make_shared<InterpreterDevice>(), .plan = plan};
     options.planner = std::make_shared<const tune::Planner>(
-        tune::PlannerOptions{.machine = tune::typical_machine(512),
+        tune::PlannerOptions{.machine = machine::typical_machine(512),
                              .store = nullptr,
                              .kernel_texts = std::make_shared<tune::KernelTextCache>(temporary_.path())});
     const auto parsed = problem_.form(form);
@@ -191,7 +192,7 @@ std::string specification_of(const Circumstances& given) {
   op::OperatorOptions options{.shared_device = device::make_device("host", given.threads),
                               .quadrature = given.quadrature,
                               .planner = std::make_shared<const tune::Planner>(
-                                  tune::PlannerOptions{.machine = tune::typical_machine(given.machine)})};
+                                  tune::PlannerOptions{.machine = machine::typical_machine(given.machine)})};
   const auto form = problem.form("(1 + x[0])*inner(u, v)*dx");
   return op::build(form, 2, op::systems_of(form), options, given.purpose)->blocks.front().kernel.specification;
 }

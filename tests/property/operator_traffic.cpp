@@ -3,9 +3,9 @@
 // cache if it is the bound.
 #include <gtest/gtest.h>
 
+#include <rafter/machine/typical.hpp>
 #include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
-#include <rafter/tune/cost_model.hpp>
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/operator_problems.hpp>
 
@@ -130,7 +130,7 @@ TEST(LocalTraffic, OfPatchesIsThatOfTheInterpretedProgram) {
 TEST(LocalTraffic, BoundsWhereNothingElseDoes) {
   const Problem problem(box("hexahedron", 2), 3);
   const op::Operator A(problem.form("u*v*dx"), interpreted());
-  auto machine = tune::typical_machine(512);
+  auto machine = machine::typical_machine(512);
   for (auto* rate :
        {&machine.levels[0].read, &machine.levels[0].triad, &machine.levels[0].copy, &machine.levels[0].streaming_copy})
     rate->one_core = rate->all_cores = 1e9;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <tests/support/planner.hpp>
 
-#include <rafter/tune/cost_model.hpp>
+#include <rafter/machine/typical.hpp>
 #include <rafter/tune/planner.hpp>
 
 namespace rafter::test {
 
 std::shared_ptr<const tune::Planner> planner() {
   static const auto of_tests =
-      std::make_shared<const tune::Planner>(tune::PlannerOptions{.machine = tune::typical_machine(512)});
+      std::make_shared<const tune::Planner>(tune::PlannerOptions{.machine = machine::typical_machine(512)});
   return of_tests;
 }
 

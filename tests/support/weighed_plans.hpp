@@ -4,6 +4,7 @@
 #include <string>
 
 #include <rafter/form/lowering.hpp>
+#include <rafter/machine/typical.hpp>
 #include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/tune/planner.hpp>
 
@@ -18,7 +19,7 @@ inline op::GeneratedKernel weighed(const Problem& problem, const std::string& fo
                                    const op::QuadratureOptions& quadrature = {}) {
   op::KernelOptions options{.device = std::make_shared<InterpreterDevice>(), .quadrature = quadrature};
   options.planner = std::make_shared<const tune::Planner>(
-      tune::PlannerOptions{.machine = tune::typical_machine(512), .weighs_all = plan.empty()});
+      tune::PlannerOptions{.machine = machine::typical_machine(512), .weighs_all = plan.empty()});
   if (!plan.empty()) options.plan = std::make_shared<const schedule::Plan>(schedule::parse_plan(plan));
   return op::build_form(form::lower(problem.form(form)), problem.system(), op::Purpose::action, options)
       ->blocks.front()

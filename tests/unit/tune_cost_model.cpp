@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <rafter/machine/device_record.hpp>
+#include <rafter/machine/typical.hpp>
 #include <rafter/tune/cost_model.hpp>
 #include <rafter/tune/cost_weights.hpp>
 #include <rafter/tune/features.hpp>
@@ -37,7 +38,7 @@ Features usual_features() {
 }
 
 TEST(CostModel, MoreOfAnythingIsNotFaster) {
-  const auto machine = typical_machine();
+  const auto machine = machine::typical_machine();
   for (const double batches : {10.0, 1e3, 1e6}) {
     const auto problem = problem_of(batches);
     const double before = predict(usual_features(), problem, machine, processor_weights()).seconds;
@@ -54,7 +55,7 @@ TEST(CostModel, TheWayToGatherThatTheMachineMeasuredFasterIsCheaper) {
   by_lane.lane_loads = by_vector.vector_width * by_vector.gathers;
   by_lane.gathers = 0;
   const auto seconds = [](const Features& features, double vector, double scalar) {
-    auto machine = typical_machine();
+    auto machine = machine::typical_machine();
     machine.vector_gather = {vector, vector};
     machine.scalar_gather = {scalar, scalar};
     return predict(features, problem_of(10), machine, processor_weights()).seconds;
@@ -68,13 +69,13 @@ TEST(CostModel, TheWayToGatherThatTheMachineMeasuredFasterIsCheaper) {
 TEST(CostModel, MoreArithmeticIsSlowerInCaches) {
   auto more = usual_features();
   more.arithmetic *= 2;
-  const auto machine = typical_machine();
+  const auto machine = machine::typical_machine();
   EXPECT_GT(predict(more, problem_of(10), machine, processor_weights()).seconds,
             predict(usual_features(), problem_of(10), machine, processor_weights()).seconds);
 }
 
 TEST(CostModel, FullRegistersOfFloatsTakeAsLongAsOnesOfDoubles) {
-  const auto machine = typical_machine(512);
+  const auto machine = machine::typical_machine(512);
   auto floats = usual_features();
   floats.word_bytes = 4;
   floats.vector_width = 16;
@@ -86,7 +87,7 @@ TEST(CostModel, FullRegistersOfFloatsTakeAsLongAsOnesOfDoubles) {
 }
 
 TEST(CostModel, NoPredictionIsBelowTheRoofline) {
-  const auto machine = typical_machine();
+  const auto machine = machine::typical_machine();
   for (const auto& feature : feature_names) { // each feature alone
     Features f;
     f.*feature.value = 1e6;
@@ -96,7 +97,7 @@ TEST(CostModel, NoPredictionIsBelowTheRoofline) {
 }
 
 TEST(CostModel, TimeGrowsWithTheNumberOfBatches) {
-  const auto machine = typical_machine();
+  const auto machine = machine::typical_machine();
   double before = 0;
   for (const double batches : {1.0, 10.0, 100.0, 1e4, 1e6}) {
     const double seconds = predict(usual_features(), problem_of(batches), machine, processor_weights()).seconds;
@@ -106,7 +107,7 @@ TEST(CostModel, TimeGrowsWithTheNumberOfBatches) {
 }
 
 TEST(CostModel, BytesCountMoreOnceTheyComeFromMemory) {
-  const auto machine = typical_machine();
+  const auto machine = machine::typical_machine();
   auto stored = usual_features();
   stored.data_bytes = 60000;
   const auto cost_of_storing = [&](double batches) {
@@ -117,7 +118,7 @@ TEST(CostModel, BytesCountMoreOnceTheyComeFromMemory) {
 }
 
 TEST(CostModel, WorkThatLeavesTheNearestCacheIsSlower) {
-  const auto machine = typical_machine();
+  const auto machine = machine::typical_machine();
   auto large = usual_features();
   large.work_bytes = 1 << 20;
   EXPECT_GT(predict(large, problem_of(10), machine, processor_weights()).seconds,
@@ -125,7 +126,7 @@ TEST(CostModel, WorkThatLeavesTheNearestCacheIsSlower) {
 }
 
 TEST(CostModel, EveryCacheThatWorkLeavesMakesItSlower) {
-  const auto machine = typical_machine();
+  const auto machine = machine::typical_machine();
   double before = 0, step = 0;
   for (const auto& level : machine.levels) {
     auto features = usual_features();
@@ -141,7 +142,7 @@ TEST(CostModel, EveryCacheThatWorkLeavesMakesItSlower) {
 }
 
 TEST(CostModel, InstructionsTakeTheirTimeHoweverManyLanesTheyUse) {
-  const auto machine = typical_machine(512);
+  const auto machine = machine::typical_machine(512);
   const auto seconds = [&](int vector_width) {
     auto features = usual_features();
     features.vector_width = vector_width;
@@ -152,7 +153,7 @@ TEST(CostModel, InstructionsTakeTheirTimeHoweverManyLanesTheyUse) {
 }
 
 TEST(CostModel, WhatLanesDoOneByOneTakesAsLongInWiderVectors) {
-  const auto machine = typical_machine(256);
+  const auto machine = machine::typical_machine(256);
   const auto seconds = [&](double scatters, int vector_width) {
     auto features = usual_features();
     features.scatters = scatters;
@@ -163,20 +164,20 @@ TEST(CostModel, WhatLanesDoOneByOneTakesAsLongInWiderVectors) {
 }
 
 TEST(CostModel, RatesOfBusyMachinesDoNotCount) {
-  auto record = typical_machine(256, 4);
+  auto record = machine::typical_machine(256, 4);
   record.levels[1].bytes = 12345;
   auto busy = record;
   busy.steadiness = 0.3;
   busy.peaks.front().fma = {1e9, 1e9};
   busy.levels.back().read = busy.levels.back().triad = {1e8, 1e8};
-  EXPECT_EQ(steady(record), record); // a record of a quiet machine is not changed
+  EXPECT_EQ(machine::steady(record), record); // a record of a quiet machine is not changed
   auto expected = record;
   expected.steadiness = busy.steadiness;
-  EXPECT_EQ(steady(busy), expected);
+  EXPECT_EQ(machine::steady(busy), expected);
 }
 
 TEST(CostModel, TheRoughEstimateFollowsOperationsAndBytes) {
-  const auto machine = typical_machine();
+  const auto machine = machine::typical_machine();
   const auto seconds = [&](double flops, double bytes) {
     return predict_roughly({.flops = flops, .data_bytes = bytes}, problem_of(1e6), machine, processor_weights());
   };
@@ -187,7 +188,7 @@ TEST(CostModel, TheRoughEstimateFollowsOperationsAndBytes) {
 /// The record of a device with round figures: 10^12 multiply-adds per second, a memory of 8e12 bytes per second.
 machine::DeviceRecord round_record() {
   machine::DeviceRecord result;
-  result.machine = typical_machine(64);
+  result.machine = machine::typical_machine(64);
   const auto rate = [](double value) { return machine::Rate{value, value}; };
   result.machine.peaks = {
       {.bits = 64, .fma = rate(2e12), .add = rate(5e11), .mul = rate(1e12), .single_fma = rate(4e12)}};

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/machine/typical.hpp>
 #include <rafter/tune/candidates.hpp>
 #include <rafter/tune/planner.hpp>
 #include <rafter/tune/store.hpp>
@@ -79,7 +80,7 @@ TEST(Planner, WithoutTimingsTheUsualCompilerIsTaken) {
 TEST(Planner, VectorsOfSeveralRegistersAreForClang) {
   Kernel kernel;
   kernel.problem.register_width = 4;
-  const Planner planner({.machine = typical_machine(256)});
+  const Planner planner({.machine = machine::typical_machine(256)});
   for (const auto& candidate : planner.decide(kernel.problem, kernel).candidates)
     EXPECT_EQ(candidate.plan.vector_width, 4);
   kernel.problem.compilers = {"default", "clang"};

@@ -10,8 +10,8 @@
 #include <thread>
 #include <unistd.h>
 
+#include <rafter/machine/typical.hpp>
 #include <rafter/schedule/plan.hpp>
-#include <rafter/tune/cost_model.hpp>
 #include <rafter/tune/decision.hpp>
 #include <rafter/tune/planning_problem.hpp>
 #include <rafter/tune/search.hpp>
@@ -245,7 +245,7 @@ TEST_F(StoreTest, ThreadsAndProcessesWriteAtTheSameTime) {
 
 TEST_F(StoreTest, KeysDistinguishKernelsSizesThreadsAndCompilers) {
   const Store store(file());
-  const auto machine = typical_machine();
+  const auto machine = machine::typical_machine();
   PlanningProblem problem;
   problem.text = "mass";
   problem.num_batches = 10;

@@ -19,7 +19,7 @@ namespace rafter::op {
 namespace {
 
 /// Returns a record without what describes the measurement alone and decides nothing: records of a machine that is
-/// measured again and again while it is busy differ in nothing else, once they are tune::steady.
+/// measured again and again while it is busy differ in nothing else, once they are machine::steady.
 machine::Machine without_circumstances(machine::Machine record) {
   record.measured_at.clear();
   record.measured_with.clear();
