@@ -98,7 +98,7 @@ int run(const std::vector<std::string>& arguments) {
 }
 
 /// Prints each warning once: a second try of a solve meets again what the first one has met.
-void tell_warnings() {
+void print_warnings() {
   base::set_warning_handler([printed = std::set<std::string>()](const std::string& text) mutable {
     if (printed.insert(text).second) print_message("warning", text.c_str());
   });
@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
   base::keep_freed_memory();
   std::signal(SIGPIPE, SIG_IGN); // a pipe that nobody reads is an error of writing,
   std::signal(SIGXFSZ, SIG_IGN); // and so is a file that grows beyond `ulimit -f`
-  tell_warnings();
+  print_warnings();
   const int code = run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
   if (std::fflush(stdout) != 0) return fail(app::exit_environment, output_failure(std::strerror(errno)).c_str());
   return code;

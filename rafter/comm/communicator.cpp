@@ -33,7 +33,7 @@ private:
   };
 };
 
-/// The kind and the text of what an attempt has thrown, which other processes can be notified of.
+/// The kind and the text of what an attempt has thrown, as it is sent to other processes.
 struct Failure {
   enum Kind : std::int64_t { none, input, environment, solver, internal } kind = none;
   std::string text;

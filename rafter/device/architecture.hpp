@@ -8,7 +8,7 @@
 
 namespace rafter::device {
 
-/// Properties of a device that its driver does not tell but that follow from its architecture. 0 or none: not known of
+/// Properties of a device that its driver does not give but that follow from its architecture. 0 or none: not known of
 /// this architecture.
 struct Architecture {
   // These are as in Capabilities.

@@ -87,7 +87,19 @@ public:
       return;
     }
     auto* const to = size == size_ ? device_overwrite() : device_write();
-    to->copy_from(*from.device_read(), size * sizeof(T), from_begin * sizeof(T), begin * sizeof(T));
+    auto* const source = from.device_read();
+    const auto copy = [&](std::size_t first, std::size_t count) {
+      to->copy_from(*source, count * sizeof(T), (from_begin + first) * sizeof(T), (begin + first) * sizeof(T));
+    };
+    constexpr std::size_t part = 1 << 17; // entries that are worth a thread of the host
+    if (size <= part || !is_shared() || source == to) {
+      copy(0, size);
+      return;
+    }
+    device_->parallel_for(static_cast<std::int64_t>((size + part - 1) / part), [&](std::int64_t i) {
+      const auto first = static_cast<std::size_t>(i) * part;
+      copy(first, std::min(part, size - first));
+    });
   }
   /// Sets entries begin .. begin + size - 1 to 0 on the device.
   void clear(std::size_t begin, std::size_t size) {

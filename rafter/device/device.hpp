@@ -162,7 +162,7 @@ inline auto members(const MatrixShape& value) {
   return std::tie(rows, columns, depth);
 }
 
-/// Properties of a device, for reports, for the planner and for what kernels are lowered for. Drivers do not tell all
+/// Properties of a device, for reports, for the planner and for what kernels are lowered for. Drivers do not give all
 /// of them: a number that is 0, a text that is "", a list that is empty and an ability that is false are not known, and
 /// kernels are then made without them.
 struct Capabilities {

@@ -9,7 +9,7 @@ namespace rafter::device {
 
 /// Waits until all that was asked of a device so far has ended, which is what the event of an empty run says: an
 /// application is many runs, by objects that do not know each other. What others ask for meanwhile is not waited for.
-/// Throws what a device tells late of failures.
+/// Throws failures that a driver reports with this event; those of earlier runs are with theirs.
 inline void finish(Device& device) { device.run({})->wait(); }
 
 /// Returns the function that ends a measurement on this device: finish(), or null for devices whose tasks have ended

@@ -30,7 +30,10 @@ std::optional<DeviceRecord> load(const device::Capabilities& device) {
   if (!text) return std::nullopt;
   try {
     auto record = device_record_from_json(*text);
-    if (record.machine.model == device.description && record.machine.vendor == device.version) return record;
+    if (record.machine.model == device.description && record.machine.vendor == device.version) {
+      record.capabilities = device; // what its driver says now, which older records do not have
+      return record;
+    }
   } catch (const base::InputError&) {
     // a record that an earlier fault wrote is measured again
   }

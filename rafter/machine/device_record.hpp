@@ -16,7 +16,7 @@ struct DeviceRecord {
   /// latter two are those of whole runs, with their launches.
   Machine machine;
   Level shared; ///< memory that the items of a group share, with a barrier after each access; bytes of a group
-  /// What its driver told. Kernels can be generated for the device from the record alone.
+  /// What its driver says. Kernels can be generated for the device from the record alone.
   device::Capabilities capabilities;
   double launch_seconds = 0;             ///< time from the start of an empty kernel to its end, as the host sees it
   double bytes_to_device_per_second = 0; ///< copies from the host

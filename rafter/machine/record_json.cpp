@@ -167,7 +167,7 @@ template <class Integer> Integer number_or_unknown(const json& object, const cha
   return object.contains(key) ? whole_number<Integer>(object, key) : 0;
 }
 
-/// What a driver told of a device, as far as a record has it, and what follows from the other parts of the record.
+/// What a driver says of a device, as far as a record has it, and what follows from the other parts of the record.
 device::Capabilities capabilities_of(const json& object, const DeviceRecord& record) {
   const auto& machine = record.machine;
   const int vector_width = machine.peaks.back().bits / register_sizes.front();

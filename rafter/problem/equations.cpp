@@ -7,6 +7,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/form/lowering.hpp>
+#include <rafter/solve/theta_stepper.hpp>
 #include <rafter/space/function_space.hpp>
 
 namespace rafter::problem {
@@ -39,12 +40,32 @@ void require_all_fields(const Problem& problem, const op::System& system, const 
   }
 }
 
-void require_rank(const Problem& problem, const form::Form& form, int rank, std::string_view what) {
-  if (form.rank() == rank) return;
-  throw base::InputError(at(problem.statement.places.form,
-                            fmt::format("{}: {} is expected, found a form of rank {} (0: no test function, 1: a test "
-                                        "function alone, 2: an unknown and a test function)",
-                                        problem.statement.form_name, what, form.rank())));
+/// Throws InputError, which begins with `origin`, for a form of another rank.
+void require_rank(const std::string& origin, const form::Form& form, int rank, std::string_view what) {
+  if (form.rank() != rank)
+    throw base::InputError(at(origin, fmt::format("{} is expected, found a form of rank {} (0: no test function, 1: a "
+                                                  "test function alone, 2: an unknown and a test function)",
+                                                  what, form.rank())));
+}
+
+/// Throws InputError for parts of a problem that go with another kind of problem, and would not be used.
+void require_consistent(const Problem& problem) {
+  const auto refuse = [](const std::string& message) { throw base::InputError("problem: " + message); };
+  if (problem.a.has_value() == problem.F.has_value()) refuse("it has a bilinear form a, or else a residual form F");
+  if (problem.F && problem.L) refuse("L goes with a; a residual form F has the load in it");
+  if (problem.energy && (!problem.F || problem.time)) refuse("an energy goes with a residual form that is stationary");
+  if (problem.time && !problem.F) refuse("steps in time need a form F, which holds dt() of the unknowns");
+  if (problem.initial != nullptr && !problem.F && problem.statement.places.source.empty())
+    refuse("an initial state goes with a residual form F");
+  if (problem.F && has_blocks(problem.preconditioner, problem.solver.method) && problem.solver.blocks.empty())
+    refuse("the preconditioner block serves linear problems that are stationary");
+  if (problem.output.every < 1)
+    refuse(fmt::format("output.every = {} is out of range (1 and more)", problem.output.every));
+  for (const auto& field : problem.output.fields)
+    if (field.expression == nullptr) refuse("the field '" + field.name + "' of the output has no expression");
+  if (!problem.time) return;
+  const auto& [start, end, step, theta, restart] = *problem.time;
+  static_cast<void>(solvers::TimeGrid(restart.empty() ? start : end - step, end, step, theta));
 }
 
 void require_no_null_space(const Problem& problem) {
@@ -90,26 +111,29 @@ std::pair<op::System, std::vector<std::string>> system_of_unknowns(const std::ve
 Equations make_equations(const Problem& problem) {
   Equations result;
   std::tie(result.system, result.names) = system_of_unknowns(problem.unknowns);
-  if (problem.a.has_value() == problem.F.has_value())
-    throw base::InputError("a problem has a bilinear form a, or else a residual form F");
+  require_consistent(problem);
   if (problem.time) {
-    if (!problem.F) throw base::InputError("a problem in time has a form F, which holds dt() of its unknowns");
     result.steps = steps_of(problem, result.names);
     result.tangent = result.steps->tangent;
     if (!result.steps->is_linear) require_no_null_space(problem);
     if (!result.steps->load.integrals.empty()) result.load = result.steps->load;
     return result;
   }
-  const auto place = problem.statement.form_text();
+  const auto& statement = problem.statement;
+  const auto place = statement.form_text();
   if (problem.F) {
-    require_rank(problem, *problem.F, 1, "a residual form");
+    require_rank(place, *problem.F, 1, "a residual form");
     require_no_null_space(problem);
     result.bilinear = located(place, [&] { return form::derivative(*problem.F, problem.unknowns); });
     result.load = form::lower(*problem.F);
   } else {
-    require_rank(problem, *problem.a, 2, "a bilinear form");
+    require_rank(place, *problem.a, 2, "a bilinear form");
     result.bilinear = *problem.a;
     if (problem.L) result.load = form::lower(*problem.L);
+    if (result.load && result.load->integrals.empty()) result.load.reset();
+    if (result.load)
+      require_rank(at(statement.places.load, statement.load_name.empty() ? "the right-hand side" : statement.load_name),
+                   *problem.L, 1, "a linear form");
   }
   result.tangent = located(place, [&] { return form::lower(*result.bilinear); });
   require_all_fields(problem, result.system, result.tangent);

@@ -28,7 +28,7 @@ struct Equations {
 std::pair<op::System, std::vector<std::string>> system_of_unknowns(const std::vector<form::Expr>& unknowns);
 
 /// Makes the forms of a problem. Throws InputError where they have another rank than they should, where a field has no
-/// term or no equation, and as form::make_theta_forms() does.
+/// term or no equation, where parts do not go together, and as form::make_theta_forms() does.
 Equations make_equations(const Problem& problem);
 
 /// Returns the tangent of a step in time with the fields and test functions on other spaces, of which a pair has

@@ -14,8 +14,8 @@
 /// Values of data fields and parameters are bound by name wherever forms hold them.
 namespace rafter::problem {
 
-/// Gives a form its data fields, and its parameters without values, and those of its
-/// boundary values, from the problem; `time` is the value of "t".
+/// Gives a form its data fields and its parameters, with those of its boundary values, from the problem; `time` is the
+/// value of "t".
 template <class Target>
 void bind_known(Target& target, const form::LoweredForm& form, const Problem& problem,
                 std::optional<double> time = std::nullopt) {

@@ -55,11 +55,12 @@ std::string zero_divisor(const form::FunctionalText& text) {
 double relative(double error, double norm) { return norm > 0 ? error / norm : error; }
 
 /// Returns a function that evaluates an exact solution at points, with values of its parameters.
-space::SpatialFunction at_points(const ExactSolution& exact, const std::string& origin, const Problem& problem) {
+space::SpatialFunction at_points(const ExactSolution& exact, const std::string& origin, const Problem& problem,
+                                 double time) {
   if (exact.make_function) return exact.make_function();
   form::PointEvaluator evaluator(exact.value);
   for (const auto& [name, value] : problem.parameters) evaluator.set(name, std::array{value});
-  if (problem.time) evaluator.set(form::time_name, std::array{problem.time->start});
+  if (problem.time) evaluator.set(form::time_name, std::array{time});
   return [evaluator, origin](std::span<const double> x, std::span<double> values) {
     evaluator(x, values);
     for (const double value : values)
@@ -148,13 +149,14 @@ std::vector<double> Postprocess::evaluate(const Kernels& kernels, const op::Vect
 
 /// Points of quadrature lie inside cells, so that what grows without bound towards a vertex is finite at all of them.
 double Postprocess::largest_at_nodes(const ExactSolution& exact) const {
-  if (!is_function_of_x(exact.value)) return 0;
+  if (!is_function_of_x(exact.value) || mesh_->distribution != nullptr) return 0;
   const auto& mesh = *mesh_;
   const auto dim = static_cast<std::size_t>(mesh.gdim);
   std::vector<std::uint8_t> is_node(mesh.points.size() / dim, 0);
   for (const auto& group : mesh.groups)
     for (const auto node : group.nodes()) is_node[static_cast<std::size_t>(node)] = 1;
-  const auto function = at_points(exact, origin_of(exact, problem_.unknowns[exact.field].node().name), problem_);
+  const auto function =
+      at_points(exact, origin_of(exact, problem_.unknowns[exact.field].node().name), problem_, time_->values.front());
   std::size_t count = 1;
   for (const int extent : exact.value.shape()) count *= static_cast<std::size_t>(extent);
   std::vector<double> values(count);

@@ -53,7 +53,8 @@ private:
   };
   /// Evaluates a functional of the solution and the known fields: all its values.
   std::vector<double> evaluate(const Kernels& kernels, const op::Vector& solution) const;
-  /// Largest size of an exact solution at the nodes of the mesh, 0 where it holds known fields or coefficients by tag.
+  /// Largest size of an exact solution at the nodes of the mesh, 0 where it holds known fields or coefficients by tag
+  /// and on a part of a mesh.
   /// Throws InputError where one of its values there is not finite.
   double largest_at_nodes(const ExactSolution& exact) const;
   double value_of(std::size_t functional, const op::Vector& solution) const;

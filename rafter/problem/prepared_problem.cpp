@@ -2,11 +2,15 @@
 #include <rafter/problem/prepared_problem.hpp>
 
 #include <algorithm>
+#include <mutex>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/log.hpp>
+#include <rafter/base/output_file.hpp>
 #include <rafter/base/parallel.hpp>
+#include <rafter/comm/communicator.hpp>
+#include <rafter/mesh/distribution.hpp>
 #include <rafter/operator/generate/domain.hpp>
 #include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/operator/generate/kernel_info.hpp>
@@ -34,6 +38,31 @@ std::shared_ptr<const tune::Planner> make_planner(const tune::Ceilings& ceilings
   return std::make_shared<const tune::Planner>(std::move(result));
 }
 
+struct KnownPlanner {
+  machine::Machine machine;
+  std::shared_ptr<const tune::Planner> planner;
+};
+
+/// Programs that solve many problems on a device look at its machine and open their store once.
+class KnownPlanners {
+public:
+  static std::optional<KnownPlanner> of(const std::shared_ptr<device::Device>& device) {
+    const std::lock_guard lock(mutex);
+    for (const auto& [of_device, planner] : all)
+      if (of_device.lock() == device) return planner;
+    return std::nullopt;
+  }
+  static void keep(const std::shared_ptr<device::Device>& device, KnownPlanner planner) {
+    const std::lock_guard lock(mutex);
+    std::erase_if(all, [](const auto& known) { return known.first.expired(); });
+    all.emplace_back(device, std::move(planner));
+  }
+
+private:
+  static inline std::mutex mutex;
+  static inline std::vector<std::pair<std::weak_ptr<device::Device>, KnownPlanner>> all;
+};
+
 /// Says whether the meshes of multigrid lose a stretch of their cells along one axis: the finest has twice as many
 /// cells as the one below, which in more than one dimension no refinement of all axes makes.
 bool are_halved_along_one_axis(const mesh::Generations& meshes) {
@@ -45,21 +74,21 @@ bool are_halved_along_one_axis(const mesh::Generations& meshes) {
 
 PreparedProblem::PreparedProblem(Problem problem, const Preparation& preparation, Progress progress, Phases& phases)
     : problem_(std::move(problem)), progress_(std::move(progress)) {
-  const base::ThreadLimit limit(problem_.discretisation.threads);
+  std::optional<base::ThreadLimit> limit; // without a number, that of whoever calls holds
+  if (problem_.discretisation.threads > 0) limit.emplace(problem_.discretisation.threads);
   phases.start("spaces");
   has_method_ = !problem_.solver.method.empty();
   if (problem_.preconditioner.name.empty()) problem_.preconditioner.name = problem_.solver.preconditioner;
   has_preconditioner_ = !problem_.preconditioner.name.empty() && !problem_.is_preconditioner_chosen;
   problem_.solver.method = solvers::method_of(problem_.solver).name;
   equations_ = make_equations(problem_);
-  if (problem_.statement.places.source.empty()) // texts are looked at where they are read
-    for (const auto& form : {problem_.a, problem_.L, problem_.F})
-      if (form) op::warn_of_left_out(*system().mesh, *form);
+  if (problem_.statement.places.source.empty()) look_at_program(preparation); // texts are looked at where they are read
   options_ = problem_.discretisation;
   options_.shared_device = op::device_of(options_, *system().discretisation);
   choose_preconditioner();
-  options_.num_applications =
-      expected_applications(problem_.solver, uses_multigrid(problem_.preconditioner, problem_.solver.method), system());
+  if (options_.num_applications == 0)
+    options_.num_applications = expected_applications(
+        problem_.solver, uses_multigrid(problem_.preconditioner, problem_.solver.method), system());
   if (problem_.time && !problem_.time->restart.empty())
     saved_time_ =
         located(problem_.statement.places.restart, [&] { return io::read_saved_time(problem_.time->restart); });
@@ -67,23 +96,49 @@ PreparedProblem::PreparedProblem(Problem problem, const Preparation& preparation
   phases.stop();
 
   phases.watch(options_.shared_device);
-  if (options_.planner == nullptr) {
-    // The ceilings are measured once, which is slow, so that checks come first. A first solve waits for a quarter of
-    // what `rafter machine` takes.
-    constexpr double first_seconds = 0.6;
-    const auto ceilings =
-        tune::ceilings(options_.shared_device, {.seconds = first_seconds, .begins = [this] {
-                                                  progress_.notify("machine: measuring its ceilings, which are kept");
-                                                }});
-    machine_ = ceilings.machine;
-    options_.planner = make_planner(ceilings, preparation);
-  } else
-    machine_ = options_.planner->options().machine;
+  take_planner(preparation);
 
   phases.start("kernels");
   make_operators(preparation.solves);
   progress_.notify(fmt::format("kernels: {} for the operator, {} for the right-hand side", operator_->info().size(),
                                linear_form() != nullptr ? linear_form()->kernels().info().size() : 0));
+}
+
+void PreparedProblem::take_planner(const Preparation& preparation) {
+  if (options_.planner != nullptr) {
+    machine_ = options_.planner->options().machine;
+    return;
+  }
+  const auto& device = options_.shared_device;
+  const bool is_usual =
+      problem_.statement.places.source.empty() && preparation.uses_measured_plans && !preparation.weighs_all_plans;
+  auto known = is_usual ? KnownPlanners::of(device) : std::nullopt;
+  if (!known) {
+    // The ceilings are measured once, which is slow, so that checks come first. A first solve waits for a quarter of
+    // what `rafter machine` takes.
+    constexpr double first_seconds = 0.6;
+    const auto ceilings = tune::ceilings(device, {.seconds = first_seconds, .begins = [this] {
+                                                    progress_.notify("machine: measuring its ceilings, which are kept");
+                                                  }});
+    known = KnownPlanner{ceilings.machine, make_planner(ceilings, preparation)};
+    if (is_usual) KnownPlanners::keep(device, *known);
+  }
+  machine_ = known->machine;
+  options_.planner = known->planner;
+}
+
+/// Does what readers of texts do for those: warns of what measures leave out, and refuses output that cannot be written
+/// before work is done for it.
+void PreparedProblem::look_at_program(const Preparation& preparation) const {
+  for (const auto& form : {problem_.a, problem_.L, problem_.F})
+    if (form) op::warn_of_left_out(*system().mesh, *form);
+  const auto& file = problem_.output.file;
+  if (!preparation.solves || file.empty()) return;
+  mesh::require_whole(*system().mesh, "output files");
+  const std::vector<base::NamedFile> outputs{{"output.file", file}};
+  std::vector<base::NamedFile> inputs;
+  if (problem_.time) inputs.push_back({"time.restart", problem_.time->restart});
+  base::claim_outputs(outputs, inputs);
 }
 
 Request PreparedProblem::request() const {
@@ -109,11 +164,11 @@ Request PreparedProblem::request() const {
 }
 
 bool PreparedProblem::has_multigrid() const {
-  return problem::has_multigrid(problem_.preconditioner, problem_.solver.method);
+  return problem::has_multigrid(problem_.preconditioner, problem_.solver.method) && !problem_.solver.hierarchy;
 }
 
 bool PreparedProblem::has_blocks() const {
-  return problem::has_blocks(problem_.preconditioner, problem_.solver.method);
+  return problem::has_blocks(problem_.preconditioner, problem_.solver.method) && problem_.solver.blocks.empty();
 }
 
 void PreparedProblem::choose_preconditioner() {
@@ -209,8 +264,6 @@ void PreparedProblem::generate_preconditioner(const op::KernelOptions& kernels, 
     result.own_level = op::generate_own_level(equations_.tangent, system(), options_.dirichlet, own);
   }
   if (has_blocks()) {
-    if (!choice.block_form && !equations_.bilinear)
-      throw base::InputError("preconditioner block: it does not serve steps in time");
     at_preconditioner(problem_.statement.places, [&] {
       blocks_ = generate_blocks(choice, choice.block_form ? *choice.block_form : *equations_.bilinear, system(),
                                 options_.dirichlet, kernels);
@@ -232,8 +285,8 @@ void PreparedProblem::make_operators(bool solves) {
   if (system().mesh->distribution == nullptr) require_stored_fits(memory(), system(), generated.forms);
   auto kernels = generated.forms.kept;
   kernels.insert(kernels.end(), generated.forms.transient.begin(), generated.forms.transient.end());
-  if (problem_.statement.places.source.empty()) require_used(problem_, kernels); // files warn of such names
-  op::compile(kernels, progress_.compilation);
+  if (solves && problem_.statement.places.source.empty()) require_used(problem_, kernels); // files warn of such names
+  comm::agree(*system().mesh->communicator(), [&] { op::compile(kernels, progress_.compilation); });
   const auto& action = generated.action;
   const bool follows_parameters =
       std::ranges::any_of(conditions, [](const auto& condition) { return condition.expression != nullptr; });
@@ -334,7 +387,7 @@ solvers::ConstrainedNullSpace PreparedProblem::make_null_space() const {
 }
 
 std::shared_ptr<const solvers::MultigridHierarchy> PreparedProblem::make_hierarchy() const {
-  if (!has_multigrid()) return nullptr;
+  if (!has_multigrid()) return problem_.solver.hierarchy; // a program may have made its own
   std::shared_ptr<const solvers::MultigridHierarchy> result;
   at_preconditioner(problem_.statement.places,
                     [&] { result = solvers::make_hierarchy(levels_, system(), problem_.null_space, own_level_); });

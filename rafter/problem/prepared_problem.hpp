@@ -79,8 +79,10 @@ public:
 
 private:
   bool has_blocks() const;
+  void look_at_program(const Preparation& preparation) const;
   void choose_preconditioner();
   void choose_method(const Preparation& preparation);
+  void take_planner(const Preparation& preparation);
   struct Generated;
   Generated generate(bool solves);
   void generate_preconditioner(const op::KernelOptions& kernels, Generated& result);

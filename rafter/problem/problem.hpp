@@ -66,7 +66,8 @@ struct Output {
   std::vector<io::DerivedField> fields{}; ///< expressions of the unknowns, data fields and parameters
 };
 
-/// The equations are a(u, v) = L(v) or F(u; v) = 0 for all test functions v; with a time, F(dt(u), u, t; v) = 0.
+/// The equations are a(u, v) = L(v) or F(u; v) = 0 for all test functions v; with a time, F(dt(u), u, t; v) = 0. Copies
+/// share spaces, meshes, values of data fields and the numbers of functionals: they are solved one after the other.
 struct Problem {
   std::string title{};
   /// The fields that are solved for, as F, functionals and output fields hold them: field(V.ptr(), "u"). Spaces are on

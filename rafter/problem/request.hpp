@@ -68,7 +68,8 @@ struct Progress {
   std::function<void(const std::string&)> event; ///< gets a line of text when something is done
   device::CompileProgress compilation;           ///< gets the number of a kernel that is compiled, from any thread
   solvers::Monitor iteration;                    ///< returns false to stop the solve
-  std::function<bool()> is_stopped;              ///< says whether the user wants the run to end
+  /// Says whether the user wants the run to end; on parts of a mesh all processes are to get the same answer.
+  std::function<bool()> is_stopped;
 
   /// Throws Stopped if the user wants the run to end.
   void require_running() const {

@@ -186,6 +186,7 @@ Solved solve_prepared(const PreparedProblem& prepared, Phases& phases) {
 /// more than integrals over cells do, so that motions of rigid bodies have forces (decision 0063).
 bool loses_digits_to_plan(const PreparedProblem& prepared, const Solution& solution) {
   if (prepared.stepper() != nullptr || prepared.residual_problem() != nullptr) return false;
+  if (prepared.system().mesh->distribution != nullptr) return false; // processes have plans of their own
   const auto& report = solution.report;
   const bool is_rounded = report.relative_error > solvers::least_reported_error;
   const bool is_refused = !solution.is_converged && report.method == "direct";

@@ -2,6 +2,7 @@
 #include <rafter/tune/cost_weights.hpp>
 
 #include <algorithm>
+#include <limits>
 
 #include <rafter/machine/device_record.hpp>
 
@@ -34,7 +35,9 @@ CostWeights cost_weights(const machine::DeviceRecord& record) {
   result.spilling = instructions_of(number_bytes, levels[std::min<std::size_t>(1, levels.size() - 1)].triad.one_core);
   result.data_share = 0;
   result.overlap = 1;
-  result.nearest_bytes = register_bytes * device.registers_per_item;
+  // Where registers are not known, everything fits them.
+  result.nearest_bytes = device.registers_per_item > 0 ? register_bytes * device.registers_per_item
+                                                       : std::numeric_limits<double>::infinity();
   if (has_registers) result.num_work_arrays = num_units * items_of_unit;
   return result;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -68,6 +69,13 @@ protected:
   std::pair<Expr, Expr> uv = arguments(V);
   Expr u = uv.first, v = uv.second, x = spatial_coordinate(2);
 
+  /// States the linear problem as a value.
+  Problem stated(const std::string& method) const {
+    Problem problem{.unknowns = {field(V.ptr(), "u")}, .a = inner(grad(u), grad(v)) * dx, .L = x(0) * v * dx};
+    problem.discretisation = as_command({V.fixed({1}, 0)});
+    problem.solver.method = method;
+    return problem;
+  }
   SolveResult program(const Form& a, const Form& L, bool is_fixed = true, const SolveOptions& options = {}) const {
     std::vector<FieldCondition> conditions;
     if (is_fixed) conditions.push_back(V.fixed({1}, 0));
@@ -88,7 +96,42 @@ TEST_F(SameAnswers, OfALinearProblem) {
     EXPECT_EQ(cpp.reason.substr(0, 40), file.report.reason.substr(0, 40)); // forecasts of times follow
     EXPECT_EQ(cpp.info.history, file.report.history);
     expect_equal(file.values, cpp.solution);
+    const auto whole = solve(stated(method));
+    EXPECT_EQ(whole.report.method, file.report.method);
+    EXPECT_EQ(whole.report.history, file.report.history);
+    expect_equal(file.values, whole.values);
   }
+}
+
+TEST_F(SameAnswers, PartsOfAProblemThatDoNotGoTogetherAreRefused) {
+  const auto compare = [&](const std::string& part, const std::function<void(Problem&)>& change) {
+    auto problem = stated("");
+    change(problem);
+    const auto message = message_of([&] { solve(problem); });
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  const auto w = field(V.ptr(), "u");
+  compare("a linear form is expected", [&](Problem& of) { of.L = x(0) * dx; });
+  compare("a linear form is expected", [&](Problem& of) { of.L = u * v * dx; });
+  compare("a bilinear form is expected", [&](Problem& of) { of.a = v * dx; });
+  compare("or else a residual form", [&](Problem& of) { of.F = w * v * dx; });
+  compare("L goes with a", [&](Problem& of) {
+    of.a.reset();
+    of.F = w * v * dx;
+  });
+  compare("out of range", [&](Problem& of) { of.output.every = 0; });
+  compare("no expression", [&](Problem& of) { of.output.fields = {{.name = "empty"}}; });
+  compare("steps in time need a form F", [&](Problem& of) { of.time = TimeInterval{}; });
+  compare("never-made", [&](Problem& of) { of.output.file = "never-made/file.vtkhdf"; });
+  compare("no known field 'k'", [&](Problem& of) { of.data = {{"k", Vector(op::device_of({.threads = 1}), 49)}}; });
+  compare("no parameter 'k'", [&](Problem& of) { of.parameters = {{"k", 1.0}}; });
+  compare("there is no field 1", [&](Problem& of) { of.check.exact = {{.field = 1, .value = x(0)}}; });
+  compare("the preconditioner block", [&](Problem& of) {
+    of.a.reset();
+    of.L.reset();
+    of.F = w * v * dx;
+    of.preconditioner = block({{"u", "jacobi"}});
+  });
 }
 
 TEST_F(SameAnswers, OfALinearProblemThatIsWrong) {

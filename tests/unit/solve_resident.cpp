@@ -219,7 +219,7 @@ TEST_F(ResidentSolves, NewtonsMethodReadsNumbersAlone) {
 /// that of the operator.
 std::vector<double> iterate(const std::string& shape, const std::shared_ptr<device::Device>& device,
                             const std::string& plan, int iterations) {
-  Problem problem(scrambled(box(shape), 1), 2, 0);
+  test::Problem problem(scrambled(box(shape), 1), 2, 0);
   problem.with("kappa", 0.7);
   const auto form = problem.form("((1 + x[0]*x[0])*inner(grad(u), grad(v)) + exp(x[0])*u*v)*dx + kappa*u*v*ds(1)");
   const op::Operator A(form, planned({.shared_device = device, .plan = plan}));

@@ -36,18 +36,18 @@ public:
   bool is_of_nvidia() const { return has_extension("cl_nv_device_attribute_query"); }
   bool is_of_amd() const { return has_extension("cl_amd_device_attribute_query"); }
 
-  /// Number of items that run in step; 1 where no maker tells it.
+  /// Number of items that run in step; 1 where no maker gives it.
   int sub_group_width() const {
     constexpr cl_device_info warp_size_of_nvidia = 0x4003, wavefront_width_of_amd = 0x4043;
     if (is_of_nvidia()) return static_cast<int>(number<cl_uint>(warp_size_of_nvidia));
     return is_of_amd() ? static_cast<int>(number<cl_uint>(wavefront_width_of_amd)) : 1;
   }
-  /// Registers of a group, which may have all of a compute unit; 0 where no maker tells it.
+  /// Registers of a group, which may have all of a compute unit; 0 where no maker gives it.
   int registers_per_unit() const {
     constexpr cl_device_info registers_per_block_of_nvidia = 0x4002;
     return is_of_nvidia() ? static_cast<int>(number<cl_uint>(registers_per_block_of_nvidia)) : 0;
   }
-  /// Name under which compilers know the instructions; "" where no maker tells it. The name of AMD's devices is that,
+  /// Name under which compilers know the instructions; "" where no maker gives it. The name of AMD's devices is that,
   /// with what is switched on behind colons ("gfx90a:sramecc+:xnack-").
   std::string architecture() const {
     constexpr cl_device_info major_of_nvidia = 0x4000, minor_of_nvidia = 0x4001;

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/device/device.hpp>
 #include <rafter/emit/c_family.hpp>
+#include <rafter/space/discretisation.hpp>
 
 namespace rafter::op {
 
@@ -46,7 +48,14 @@ KernelTarget kernel_target(const device::Capabilities& capabilities) {
     throw base::InputError("kernels are written in " + base::join(known, " and ") + ", and the device '" +
                            capabilities.description + "' takes " +
                            (capabilities.languages.empty() ? "nothing" : base::join(capabilities.languages, " and ")));
-  return {.name = capabilities.description, .target = target_of(*found, capabilities)};
+  KernelTarget result{.name = capabilities.description, .target = target_of(*found, capabilities)};
+  const auto most = result.target.most_items;
+  const auto cells = space::DiscretisationOptions().cells_per_batch;
+  if (result.target.has_groups && most < cells)
+    throw base::InputError(fmt::format("the device '{}' has groups of at most {} items; kernels are made for {}, the "
+                                       "cells of a batch, and more",
+                                       capabilities.description, most, cells));
+  return result;
 }
 
 } // namespace rafter::op
