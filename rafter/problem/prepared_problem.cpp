@@ -2,7 +2,6 @@
 #include <rafter/problem/prepared_problem.hpp>
 
 #include <algorithm>
-#include <mutex>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
@@ -19,49 +18,14 @@
 #include <rafter/problem/known_values.hpp>
 #include <rafter/problem/method_choice.hpp>
 #include <rafter/problem/plan_keys.hpp>
+#include <rafter/problem/planners.hpp>
 #include <rafter/problem/preconditioning.hpp>
 #include <rafter/solve/multigrid_levels.hpp>
 #include <rafter/solve/vector_ops.hpp>
-#include <rafter/tune/device_probe.hpp>
-#include <rafter/tune/kernel_text_cache.hpp>
 #include <rafter/tune/planner.hpp>
-#include <rafter/tune/store.hpp>
 
 namespace rafter::problem {
 namespace {
-
-std::shared_ptr<const tune::Planner> make_planner(const tune::Ceilings& ceilings, const Preparation& preparation) {
-  tune::PlannerOptions result{
-      .machine = ceilings.machine, .weights = ceilings.weights, .weighs_all = preparation.weighs_all_plans};
-  if (preparation.uses_measured_plans) result.store = std::make_shared<tune::Store>();
-  result.kernel_texts = std::make_shared<tune::KernelTextCache>();
-  return std::make_shared<const tune::Planner>(std::move(result));
-}
-
-struct KnownPlanner {
-  machine::Machine machine;
-  std::shared_ptr<const tune::Planner> planner;
-};
-
-/// Programs that solve many problems on a device look at its machine and open their store once.
-class KnownPlanners {
-public:
-  static std::optional<KnownPlanner> of(const std::shared_ptr<device::Device>& device) {
-    const std::lock_guard lock(mutex);
-    for (const auto& [of_device, planner] : all)
-      if (of_device.lock() == device) return planner;
-    return std::nullopt;
-  }
-  static void keep(const std::shared_ptr<device::Device>& device, KnownPlanner planner) {
-    const std::lock_guard lock(mutex);
-    std::erase_if(all, [](const auto& known) { return known.first.expired(); });
-    all.emplace_back(device, std::move(planner));
-  }
-
-private:
-  static inline std::mutex mutex;
-  static inline std::vector<std::pair<std::weak_ptr<device::Device>, KnownPlanner>> all;
-};
 
 /// Says whether the meshes of multigrid lose a stretch of their cells along one axis: the finest has twice as many
 /// cells as the one below, which in more than one dimension no refinement of all axes makes.
@@ -109,22 +73,11 @@ void PreparedProblem::take_planner(const Preparation& preparation) {
     machine_ = options_.planner->options().machine;
     return;
   }
-  const auto& device = options_.shared_device;
-  const bool is_usual =
-      problem_.statement.places.source.empty() && preparation.uses_measured_plans && !preparation.weighs_all_plans;
-  auto known = is_usual ? KnownPlanners::of(device) : std::nullopt;
-  if (!known) {
-    // The ceilings are measured once, which is slow, so that checks come first. A first solve waits for a quarter of
-    // what `rafter machine` takes.
-    constexpr double first_seconds = 0.6;
-    const auto ceilings = tune::ceilings(device, {.seconds = first_seconds, .begins = [this] {
-                                                    progress_.notify("machine: measuring its ceilings, which are kept");
-                                                  }});
-    known = KnownPlanner{ceilings.machine, make_planner(ceilings, preparation)};
-    if (is_usual) KnownPlanners::keep(device, *known);
-  }
-  machine_ = known->machine;
-  options_.planner = known->planner;
+  const bool is_program = problem_.statement.places.source.empty();
+  auto found = find_planner(options_.shared_device, preparation, is_program,
+                            [this] { progress_.notify("machine: measuring its ceilings, which are kept"); });
+  machine_ = std::move(found.machine);
+  options_.planner = std::move(found.planner);
 }
 
 /// Does what readers of texts do for those: warns of what measures leave out, and refuses output that cannot be written
