@@ -104,8 +104,8 @@ struct Problem {
   // Whoever reads problems from texts sets these, too.
   Statement statement{};
   bool is_preconditioner_chosen = false; ///< whether the preconditioner was chosen for the problem, not named
-  bool is_iterated =
-      false;               ///< whether something else than `solver` shows is asked for that only iterative methods have
+  /// Whether something is asked for that only iterative methods have and that `solver` does not show.
+  bool is_iterated = false;
   bool is_residual = true; ///< whether F was stated as such; false: it was made of a and L
   /// Sets the time in expressions that hold it under another name than "t". Empty: there are none.
   std::function<void(double time)> set_time{};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
@@ -199,7 +200,11 @@ TimeStepResult ThetaStepper::project(double time, Vector& u) {
   Vector start = tangent_->make_vector();
   const VectorOps ops(u.device());
   ops.copy(u, start);
+  // Multipliers of a state that is consistent already are rounding errors, which have no digits to be judged by
+  // themselves.
+  const auto field_offsets = std::exchange(options_.solver.control.field_offsets, {});
   auto result = solve(time, u);
+  options_.solver.control.field_offsets = field_offsets;
   const bool is_given_up = result.failure == Failure::stopped || result.failure == Failure::non_finite;
   const bool has_algebraic = std::ranges::find(forms_.roles, form::FieldRole::algebraic) != forms_.roles.end();
   if (result.status != Status::converged && !is_given_up && has_algebraic)

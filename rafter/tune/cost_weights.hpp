@@ -21,7 +21,7 @@ struct CostWeights {
   double splitting = 1.3;
   double crowding = 2;        ///< a kernel's data stay in a cache only if they fit so many times
   double usual_share = 0.4;   ///< share of the peak that kernels reach, for plans before they are lowered
-  double nearest_bytes = 0;   ///< size of the nearest level for the work arrays of one item; 0: that of the record
+  double nearest_bytes = 0;   ///< size of the nearest level for the work arrays of one item; 0: as the record says
   double num_work_arrays = 1; ///< items whose work arrays share the levels beyond
   bool operator==(const CostWeights&) const = default;
 };

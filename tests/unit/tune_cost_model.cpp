@@ -2,6 +2,8 @@
 // The cost model obeys laws: more work takes no less time, and no prediction is below the roofline.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include <rafter/machine/device_record.hpp>
 #include <rafter/machine/typical.hpp>
 #include <rafter/tune/cost_model.hpp>
@@ -218,12 +220,12 @@ TEST(CostWeights, OfDevicesFollowFromWhatWasMeasured) {
   EXPECT_DOUBLE_EQ(weights.num_work_arrays, 10 * 200);
 }
 
-TEST(CostWeights, OfDevicesThatTellNoRegistersCountNone) {
+TEST(CostWeights, OfDevicesWithUnknownRegistersTakeAllWorkArraysToFit) {
   auto record = round_record();
   record.capabilities = {};
   const auto weights = cost_weights(record);
   EXPECT_DOUBLE_EQ(weights.arithmetic, 2);
-  EXPECT_EQ(weights.nearest_bytes, 0);
+  EXPECT_EQ(weights.nearest_bytes, std::numeric_limits<double>::infinity());
   EXPECT_EQ(weights.num_work_arrays, 1);
 }
 
