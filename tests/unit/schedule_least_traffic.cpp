@@ -8,7 +8,8 @@
 namespace rafter::schedule {
 namespace {
 
-constexpr double vector_bytes = 8 * 8, file = static_cast<double>(Target().register_bytes);
+constexpr double vector_bytes = 8 * 8;
+const double file = static_cast<double>(Target().register_bytes);
 
 /// Programs have eight lanes, a work array w of 64 vectors, a work array s of single numbers, a table t, and vectors x
 /// and y. In their text, (at i) is place i of the batch, and [i] is vector i.
