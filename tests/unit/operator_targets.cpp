@@ -116,7 +116,8 @@ TEST(TargetsWithoutADevice, HavePlansAndTextsButNoPrograms) {
 }
 
 TEST(TargetsWithoutADevice, TakeStoredFactorsWhereMemoryCostsLessThanWorkArrays) {
-  const auto& plan = on_deformed_hexahedra("inner(u, v)*dx", for_target(h200()))->blocks.at(0).kernel.info.plan;
+  const auto built = on_deformed_hexahedra("inner(u, v)*dx", for_target(h200()));
+  const auto& plan = built->blocks.at(0).kernel.info.plan;
   EXPECT_EQ(plan.factors.kind, kernel::FactorStorage::Kind::store) << schedule::to_string(plan);
 }
 
