@@ -168,8 +168,7 @@ int run_kernel(const KernelOptions& options) {
   if (!options.target.empty()) return run_target(std::move(problem), options);
   base::claim_outputs(std::vector<base::NamedFile>{{"--matrix", options.matrix}}, input_files(problem));
   const auto made = prepare_operators(
-      problem, {.device = options.problem.device, .threads = options.problem.threads, .plan = options.problem.plan},
-      true);
+      problem, {.device = options.problem.device, .threads = options.problem.threads, .plan = options.problem.plan});
   const auto& prepared = *made;
   const auto& A = prepared.operator_a();
   report::PlanList plans;

@@ -43,14 +43,13 @@ problem::Progress stoppable(problem::Progress progress) {
 
 } // namespace
 
-std::unique_ptr<const problem::PreparedProblem> prepare_operators(const io::Problem& file, const RunOptions& options,
-                                                                  bool weighs_all_plans) {
+std::unique_ptr<const problem::PreparedProblem> prepare_operators(const io::Problem& file, const RunOptions& options) {
   problem::Phases phases;
   const auto progress = stoppable({});
   return std::make_unique<const problem::PreparedProblem>(
       read(file, options, progress, phases),
       problem::Preparation{
-          .solves = false, .uses_measured_plans = options.plan != predicted_plan, .weighs_all_plans = weighs_all_plans},
+          .solves = false, .uses_measured_plans = options.plan != predicted_plan, .weighs_all_plans = true},
       progress, phases);
 }
 

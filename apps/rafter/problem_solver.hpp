@@ -21,10 +21,9 @@ struct RunOptions {
   std::string plan;
 };
 
-/// Makes the operators of a problem and nothing else; `weighs_all_plans`: the planner predicts the time of every
-/// candidate. Throws as solve_problem() does.
-std::unique_ptr<const problem::PreparedProblem> prepare_operators(const io::Problem& file, const RunOptions& options,
-                                                                  bool weighs_all_plans);
+/// Makes the operators of a problem and nothing else; the planner predicts the time of every candidate. Throws as
+/// solve_problem() does.
+std::unique_ptr<const problem::PreparedProblem> prepare_operators(const io::Problem& file, const RunOptions& options);
 
 /// Solves a problem, evaluates functionals and checks, writes the output file (when converged, or the last iterate if
 /// the problem asks for that), and measures the operators. Throws InputError for everything that is wrong with the

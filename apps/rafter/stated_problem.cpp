@@ -165,7 +165,7 @@ problem::Check check_of(const std::shared_ptr<const Texts>& texts) {
   problem::Check result{.max_l2_error = texts->file.check.max_l2_error, .max_h1_error = texts->file.check.max_h1_error};
   for (const auto& entry : texts->file.check.exact) {
     const auto& field = texts->file.fields[entry.first];
-    const auto* values = &entry.second; // of the file that `texts` keeps
+    const auto* values = &entry.second; // `texts` keeps the file
     const auto key = "check." + field.name;
     const auto count = field.num_components();
     auto components = texts->forms.point_components(*values, static_cast<std::size_t>(count), key);

@@ -102,8 +102,7 @@ int run_tune(const TuneOptions& options) {
   auto problem = io::read_problem(options.problem.file, options.problem.overrides);
   base::claim_outputs(std::vector<base::NamedFile>{{"--record", options.record}}, input_files(problem));
   problem.output.file.clear(); // the subcommand solves nothing, so that there is no output
-  const auto made =
-      prepare_operators(problem, {.device = options.problem.device, .threads = options.problem.threads}, true);
+  const auto made = prepare_operators(problem, {.device = options.problem.device, .threads = options.problem.threads});
   const auto& prepared = *made;
   Console console;
   op::TuningOptions tuning;

@@ -11,7 +11,7 @@ namespace rafter::device {
 /// Properties of a device that its driver does not give but that follow from its architecture. 0 or none: not known of
 /// this architecture.
 struct Architecture {
-  // These are as in Capabilities.
+  // The members have the meaning and the units of those of Capabilities.
   int registers_per_item = 0;
   std::int64_t work_bytes_per_item = 0;
   bool has_atomic_doubles = false;

@@ -2,6 +2,8 @@
 #include <rafter/problem/equations.hpp>
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
@@ -92,8 +94,8 @@ form::ThetaForms steps_of(const Problem& problem, const std::vector<std::string>
   return forms;
 }
 
-} // namespace
-
+/// The system of fields that are solved for, and their names. Throws InputError for other expressions than fields on
+/// function spaces.
 std::pair<op::System, std::vector<std::string>> system_of_unknowns(const std::vector<form::Expr>& unknowns) {
   std::vector<std::shared_ptr<const space::FunctionSpace>> spaces;
   std::vector<std::string> names;
@@ -107,6 +109,8 @@ std::pair<op::System, std::vector<std::string>> system_of_unknowns(const std::ve
   }
   return {op::make_system(std::move(spaces)), std::move(names)};
 }
+
+} // namespace
 
 Equations make_equations(const Problem& problem) {
   Equations result;

@@ -18,14 +18,10 @@ struct Equations {
   std::vector<std::string> names; ///< names of the unknowns
   /// The form of the operator as stated, or the derivative of F; nothing in time, where it follows from F.
   std::optional<form::Form> bilinear;
-  form::LoweredForm tangent;             ///< that of the operator, in time of a step
+  form::LoweredForm tangent;             ///< form of the operator, in time the one of a step
   std::optional<form::LoweredForm> load; ///< right-hand side, residual, or load of a step; nothing: it is zero
   std::optional<form::ThetaForms> steps; ///< forms of a step in time
 };
-
-/// The system of fields that are solved for, and their names. Throws InputError for other expressions than fields on
-/// function spaces.
-std::pair<op::System, std::vector<std::string>> system_of_unknowns(const std::vector<form::Expr>& unknowns);
 
 /// Makes the forms of a problem. Throws InputError where they have another rank than they should, where a field has no
 /// term or no equation, where parts do not go together, and as form::make_theta_forms() does.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 
 #include <rafter/base/log.hpp>
 #include <rafter/base/timing.hpp>
@@ -50,8 +51,8 @@ std::function<void()> finished(const std::function<void()>& call, const std::fun
   };
 }
 
-} // namespace
-
+/// Returns the median of the seconds that one call takes. Calls are repeated until `seconds` have passed, but 3 to 1000
+/// times.
 double median_seconds(const std::function<void()>& call, double seconds) {
   using Clock = std::chrono::steady_clock;
   constexpr std::size_t fewest = 3, most = 1000;
@@ -67,6 +68,8 @@ double median_seconds(const std::function<void()>& call, double seconds) {
   }
   return base::median(std::move(times));
 }
+
+} // namespace
 
 report::OperatorReport report_operator(const op::Operator& A, const machine::Machine& machine) {
   const auto usage = A.usage();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,10 +12,6 @@
 
 /// The speed of operators is reported against the roofline of the machine.
 namespace rafter::problem {
-
-/// Returns the median of the seconds that one call takes. Calls are repeated until `seconds` have passed, but 3 to 1000
-/// times.
-double median_seconds(const std::function<void()>& call, double seconds);
 
 /// Reports an operator against the roofline of the machine, with its mean time in the solve, or timed now if it was
 /// applied too rarely there.
@@ -36,6 +31,7 @@ std::optional<report::OperatorReport> report_iteration(const op::Operator& A, co
 /// or predictions calls it.
 void warn_if_busy(const machine::Machine& machine);
 
+/// Reports the peak and the memory bandwidth of so many threads of the machine.
 report::MachineReport report_machine(const machine::Machine& machine, int threads);
 
 } // namespace rafter::problem

@@ -90,6 +90,21 @@ double num_vectors_of(const LevelMemory& levels) {
   return are_single ? 0.5 * result + 1 : result; // with a right-hand side and a solution in floats
 }
 
+/// Returns the number of unknowns of fields on a mesh without allocating them.
+double count_unknowns(std::span<const space::SpaceOptions> fields, const mesh::Mesh& mesh) {
+  double count = 0;
+  for (const auto& field : fields) count += components_of(field) * count_nodes(field, mesh);
+  return count;
+}
+
+/// Returns a lower estimate of the bytes that a solve needs: vectors of the solver and index tables, but not what
+/// kernels store.
+double estimate_bytes(const SolveMemory& solve, const mesh::Mesh& mesh, const mesh::CellBatches& batches) {
+  double bytes = sizeof(double) * solve.num_vectors * count_unknowns(solve.fields, mesh);
+  for (const auto& block : batches.blocks) bytes += table_bytes(solve.fields.size(), block.shape, block.num_cells);
+  return bytes;
+}
+
 } // namespace
 
 int num_null_space_vectors(solvers::NullSpaceCondition::Kind kind, int num_components) {
@@ -116,18 +131,6 @@ double num_vectors(const solvers::SolverOptions& options, const LevelMemory& lev
       levels.exist && (levels.precision == schedule::Precision::single_precision || options.multigrid.coarse_rtol > 0);
   const int kept = std::min(options.restart, options.control.iteration_limit());
   return common + (is_flexible ? 2 : 1) * kept + 1;
-}
-
-double count_unknowns(std::span<const space::SpaceOptions> fields, const mesh::Mesh& mesh) {
-  double count = 0;
-  for (const auto& field : fields) count += components_of(field) * count_nodes(field, mesh);
-  return count;
-}
-
-double estimate_bytes(const SolveMemory& solve, const mesh::Mesh& mesh, const mesh::CellBatches& batches) {
-  double bytes = sizeof(double) * solve.num_vectors * count_unknowns(solve.fields, mesh);
-  for (const auto& block : batches.blocks) bytes += table_bytes(solve.fields.size(), block.shape, block.num_cells);
-  return bytes;
 }
 
 void require_sample_fits(const SolveMemory& solve, const mesh::Mesh& sample, double factor) {

@@ -43,13 +43,6 @@ int num_null_space_vectors(solvers::NullSpaceCondition::Kind kind, int num_compo
 /// boundary values, those of the null space and what the method and its preconditioner need.
 double num_vectors(const solvers::SolverOptions& options, const LevelMemory& levels, int num_null_space_vectors);
 
-/// Returns the number of unknowns of fields on a mesh without allocating them.
-double count_unknowns(std::span<const space::SpaceOptions> fields, const mesh::Mesh& mesh);
-
-/// Returns a lower estimate of the bytes that a solve needs: vectors of the solver and index tables, but not what
-/// kernels store.
-double estimate_bytes(const SolveMemory& solve, const mesh::Mesh& mesh, const mesh::CellBatches& batches);
-
 /// Refuses a problem before its mesh is made, from a sample of its cells: the mesh will have `factor` times as many of
 /// each kind. Nodes on the boundary are not counted separately, so that large meshes are underestimated by a little.
 /// Throws EnvironmentError when it does not fit into the memory of this machine.

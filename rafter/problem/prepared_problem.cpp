@@ -134,9 +134,7 @@ void PreparedProblem::choose_preconditioner() {
       !takes_long_with_jacobi(static_cast<double>(system().num_unknowns()), space.num_components(),
                               system().mesh->tdim))
     return;
-  MultigridOptions options{.parameters = problem_.solver.multigrid};
-  options.meshes = problem_.meshes ? *problem_.meshes : mesh::Generations{.meshes = {system().mesh}, .refinements = {}};
-  choice = multigrid(std::move(options));
+  choice = "multigrid"; // generate_levels() completes it
   problem_.is_preconditioner_chosen = true;
   progress_.notify("preconditioner: multigrid is chosen, since jacobi would take many iterations on so many unknowns");
 }

@@ -129,7 +129,7 @@ solvers::NewtonResult run_newton(const PreparedProblem& prepared, const std::str
   options.solver.method = method;
   options.solver.hierarchy = prepared.make_hierarchy();
   if (!options.solver.near_null_space) options.solver.near_null_space = prepared.near_null_space();
-  if (options.preconditioner == nullptr) options.preconditioner = preconditioner;
+  options.preconditioner = preconditioner;
   options.solver.control.monitor = progress.stopping(options.solver.control.monitor);
   options.monitor = [&progress, monitor = options.monitor](int iteration, double residual) {
     return progress.goes_on(iteration, residual) && (!monitor || monitor(iteration, residual));
@@ -149,7 +149,8 @@ Solved solve_residual(const PreparedProblem& prepared, Phases& phases) {
                           : MethodChoice{request.solver.method, {}};
   prepared.postprocess().require_finite_solutions(u);
   phases.start("solve");
-  const auto preconditioner = std::make_shared<solvers::KeptPreconditioner>();
+  const auto& given = prepared.problem().newton.preconditioner;
+  const auto preconditioner = given != nullptr ? given : std::make_shared<solvers::KeptPreconditioner>();
   auto result = run_newton(prepared, choice.method, u, preconditioner);
   phases.stop();
   if (result.failure == solvers::Failure::stopped) prepared.progress().require_running();

@@ -24,8 +24,8 @@ struct KernelTarget {
   std::string name; ///< name of the device in messages
   schedule::Target target;
   int num_threads = 1;                           ///< threads that run kernels, as Device::num_threads
-  std::vector<std::string> compilers{"default"}; ///< as Device::compilers
-  std::vector<std::string> flag_sets{"default"}; ///< as Device::flag_sets
+  std::vector<std::string> compilers{"default"}; ///< names that plans may ask for (Device::compilers)
+  std::vector<std::string> flag_sets{"default"}; ///< names that plans may ask for (Device::flag_sets)
 };
 KernelTarget kernel_target(const device::Device& device);
 /// The target that a device of these capabilities is, in the first of its languages that text is emitted in. Throws

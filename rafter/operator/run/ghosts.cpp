@@ -37,7 +37,7 @@ Ghosts::Ghosts(std::shared_ptr<device::Device> device, const System& system)
 Ghosts::Ghosts(std::shared_ptr<device::Device> device, std::vector<Field> fields) : device_(std::move(device)) {
   base::AlignedVector<std::int32_t> entries;
   std::vector<std::array<base::AlignedVector<std::int32_t>, 2>> rounds; // positions and entries
-  std::map<std::int32_t, std::size_t> num_contributions;                // of each entry
+  std::map<std::int32_t, std::size_t> num_contributions; // number of them, by the entry that they are added to
   for (const auto& [space, offset] : fields) {
     const auto& map = space->index_map();
     const auto owned = space->exchange()->owned();
