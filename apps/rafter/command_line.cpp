@@ -30,7 +30,7 @@ void add_problem_options(CLI::App& command, ProblemOptions& options) {
   command.add_option("--set", options.overrides, "set a key of the problem file, as in fields.u.degree=3; repeatable")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
-  command.add_option("--device", options.device, "where kernels run: host, checked, opencl or opencl:1")
+  command.add_option("--device", options.device, "where kernels run: host, checked, opencl, cuda (opencl:1: the second one)")
       ->capture_default_str();
   command.add_option("--threads", options.threads, "threads; 0: all cores")
       ->check(CLI::Range(0, max_threads))
@@ -100,6 +100,10 @@ private:
     auto* target = command->add_option(
         "--target", kernel_.target, "record of a device (rafter machine --json) that kernels are only generated for");
     target->check(is_given)->type_name("FILE")->excludes("--device");
+    auto* capability =
+        command->add_option("--sm", kernel_.compute_capability,
+                            "with --device cuda: compile for this compute capability (90 for 9.0), without a device");
+    capability->check(CLI::Range(50, 999))->type_name("NUMBER")->needs("--device")->excludes(target);
     command->add_flag("--source", kernel_.has_source, "print the generated text");
     command->add_flag("--tensor-program", kernel_.has_tensor_program, "print the tensor programs");
     command->add_flag("--loop-program", kernel_.has_loop_program, "print the loop programs");
@@ -108,7 +112,8 @@ private:
                      "write the operator's sparse matrix (Matrix Market; - is standard output)")
         ->check(is_given)
         ->type_name("FILE")
-        ->excludes(target);
+        ->excludes(target)
+        ->excludes(capability);
     command->callback([this] { code_ = run_kernel(kernel_); });
   }
   void add_mesh() {
@@ -134,7 +139,7 @@ private:
   void add_machine() {
     auto* command = app_.add_subcommand("machine", "the ceilings of this machine, or of a device, measured");
     command->add_flag("--json", machine_.is_json, "print JSON");
-    command->add_option("--device", machine_.device, "what is measured: host, opencl or opencl:1")
+    command->add_option("--device", machine_.device, "what is measured: host, opencl, cuda (opencl:1: the second one)")
         ->capture_default_str()
         ->type_name("NAME");
     command->add_flag("--fresh", machine_.is_fresh, "measure again instead of using the remembered figures");

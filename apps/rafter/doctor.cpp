@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <array>
 #include <filesystem>
+#include <functional>
 #include <regex>
 #include <string_view>
 
@@ -8,6 +9,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/device/device.hpp>
+#include <rafter/device/gpu/gpu_device.hpp>
 #include <rafter/device/host/cache_directory.hpp>
 #include <rafter/device/host/cpu.hpp>
 #include <rafter/device/host/process.hpp>
@@ -39,7 +41,6 @@ constexpr std::array compilers{
 constexpr std::array optional_tools{
     Tool{"gmsh", "makes meshes for Rafter to read", "apt-get install gmsh"},
     Tool{"mpirun", "parallel runs: not used by this version", "apt-get install openmpi-bin"},
-    Tool{"nvcc", "CUDA devices: not used by this version", "install the CUDA toolkit"},
     Tool{"hipcc", "HIP devices: not used by this version", "install ROCm"},
 };
 
@@ -82,22 +83,36 @@ std::string ceilings_text(const device::Capabilities& device) {
                      1e-9 * record->machine.memory().triad.one_core);
 }
 
-/// One row for each OpenCL device, or one that says how to get them.
-std::vector<Row> opencl_rows() try {
-  constexpr const char* purpose = "runs kernels (--device opencl:i)";
+/// One row for each device of a kind, or one that says how to get them.
+std::vector<Row> rows_of_devices(const std::string& kind, const char* how_to_get,
+                                 const std::function<std::vector<device::DeviceDescription>()>& list) {
+  const std::string purpose = "runs kernels (--device " + kind + ":i)";
   std::vector<Row> rows;
-  for (const auto& found : device::opencl_devices()) {
-    const auto& device = found.capabilities;
-    const auto text = fmt::format("{} ({}), {} compute units, {:.1f} GB", device.description, device.version,
-                                  device.num_compute_units, 1e-9 * static_cast<double>(device.memory_bytes));
-    const bool works = found.objection.empty();
-    rows.push_back({fmt::format("opencl:{}", rows.size()), works ? "works" : "cannot be used", purpose,
-                    works ? text + ceilings_text(device) : text + "; " + found.objection});
+  try {
+    for (const auto& found : list()) {
+      const auto& device = found.capabilities;
+      const auto text = fmt::format("{} ({}), {} compute units, {:.1f} GB", device.description, device.version,
+                                    device.num_compute_units, 1e-9 * static_cast<double>(device.memory_bytes));
+      const bool works = found.objection.empty();
+      rows.push_back({fmt::format("{}:{}", kind, rows.size()), works ? "works" : "cannot be used", purpose,
+                      works ? text + ceilings_text(device) : text + "; " + found.objection});
+    }
+    if (rows.empty()) rows.push_back({kind, "missing", purpose, how_to_get});
+  } catch (const base::EnvironmentError& error) {
+    rows = {{kind, "missing", purpose, first_line(error.what())}};
   }
-  if (rows.empty()) rows.push_back({"opencl", "missing", purpose, "to get one: ./rafter.sh setup opencl"});
   return rows;
-} catch (const base::EnvironmentError& error) {
-  return {{"opencl", "missing", "runs kernels (--device opencl:i)", first_line(error.what())}};
+}
+
+/// The compiler of kernels for CUDA devices, which needs none.
+Row nvrtc_row() {
+  const std::string purpose = "compiles kernels for CUDA (--device cuda, rafter kernel --sm)";
+  try {
+    const auto compiler = device::GpuCompiler::instance(device::cuda().compiler);
+    return {"NVRTC", "works", purpose, compiler->path().string() + ", " + compiler->version()};
+  } catch (const base::EnvironmentError& error) {
+    return {"NVRTC", "missing", purpose, first_line(error.what())};
+  }
 }
 
 /// MUMPS, the library for direct solves, is part of every build.
@@ -145,7 +160,12 @@ int run_doctor() {
   rows.push_back(hypre_row());
   rows.push_back(device_row("host", "runs kernels (--device host)", has_host));
   rows.push_back(device_row("checked", "looks for faults (--device checked)", has_checked));
-  for (auto& row : opencl_rows()) rows.push_back(std::move(row));
+  for (auto& row : rows_of_devices("opencl", "to get one: ./rafter.sh setup opencl", device::opencl_devices))
+    rows.push_back(std::move(row));
+  for (auto& row : rows_of_devices("cuda", "this machine has no device that NVIDIA's driver serves",
+                                   [] { return device::gpu_devices(device::cuda()); }))
+    rows.push_back(std::move(row));
+  rows.push_back(nvrtc_row());
   for (const auto& tool : optional_tools) rows.push_back(tool_row(tool, is_found));
   const auto vector_sets = device::vector_instruction_sets(device::cpu().instruction_sets);
   fmt::print("rafter {}\n{}\n{}\n", RAFTER_VERSION, device::cpu().model,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <chrono>
 #include <fstream>
 #include <sstream>
 
@@ -6,9 +7,13 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/input_file.hpp>
 #include <rafter/base/output_file.hpp>
+#include <rafter/device/architecture.hpp>
+#include <rafter/device/gpu/gpu_device.hpp>
+#include <rafter/device/gpu/gpu_library.hpp>
 #include <rafter/io/matrix_market.hpp>
 #include <rafter/machine/device_record.hpp>
 #include <rafter/machine/roofline.hpp>
+#include <rafter/machine/typical.hpp>
 #include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/operator/generate/kernel_target.hpp>
 #include <rafter/operator/generate/matrix_builder.hpp>
@@ -113,7 +118,7 @@ void write_matrix(const std::string& name, const problem::PreparedProblem& prepa
 
 /// Reads the target of a record, whose errors get the name of the file.
 machine::DeviceRecord read_record(const std::string& file) {
-  base::require_regular_file(file, "the record of a device, as `rafter machine --device opencl --json` prints it");
+  base::require_regular_file(file, "the record of a device, as `rafter machine --device cuda --json` prints it");
   std::stringstream text;
   text << std::ifstream(file, std::ios::binary).rdbuf();
   try {
@@ -125,9 +130,28 @@ machine::DeviceRecord read_record(const std::string& file) {
   }
 }
 
-/// Prints the kernels for a device of which nothing but its record is there: they are not compiled, and nothing runs.
-int run_target(io::Problem problem, const KernelOptions& options) {
-  const auto record = read_record(options.target);
+/// The compiler for kernels in a language that needs no device; null: there is none for it.
+std::shared_ptr<const device::GpuCompiler> compiler_of(const std::string& language) {
+  const auto& maker = device::cuda();
+  return language == maker.driver.language ? device::GpuCompiler::instance(maker.compiler) : nullptr;
+}
+
+/// Compiles a kernel and prints what it takes of the device.
+void print_resources(const op::KernelInfo& info, const device::GpuCompiler& compiler, const std::string& architecture) {
+  const auto folder = device::CacheDirectory().path();
+  const auto start = std::chrono::steady_clock::now();
+  const auto code = compiler.compile(info.source, architecture, folder / ("failed." + info.name));
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  for (const auto& kernel : code.kernels)
+    fmt::print("  {}: {} registers, {} bytes of local memory per item, {} spilled, {} bytes of shared memory\n",
+               kernel.name, kernel.registers, kernel.stack_bytes, kernel.spilled_bytes, kernel.shared_bytes);
+  fmt::print("  compiled for {} in {}: {} bytes of code\n", architecture, report::time_text(taken.count()),
+             code.code.empty() ? code.text.size() : code.code.size());
+}
+
+/// Prints the kernels for a device that is not there, of which its record or its architecture is known. Those in
+/// languages whose compiler needs no device are compiled; nothing runs.
+int run_target(io::Problem problem, const KernelOptions& options, const machine::DeviceRecord& record) {
   op::OperatorOptions of_operator;
   const bool is_plan_given = !options.problem.plan.empty() && options.problem.plan != predicted_plan;
   if (is_plan_given) of_operator.plan = options.problem.plan;
@@ -142,16 +166,21 @@ int run_target(io::Problem problem, const KernelOptions& options) {
   of_operator.quadrature = stated.discretisation.quadrature;
   const auto equations = problem::make_equations(stated);
   const auto target = op::kernel_target(record.capabilities);
+  const auto compiler = record.capabilities.architecture.empty() ? nullptr : compiler_of(target.target.language);
   report::PlanList plans;
-  fmt::print("kernels in the language {} for {}, by its record; nothing is compiled and nothing runs\n",
-             target.target.language, record.machine.model);
+  fmt::print("kernels in the language {} for {}; {}nothing runs\n", target.target.language, record.machine.model,
+             compiler == nullptr ? "nothing is compiled and " : "compiled by " + compiler->version() + "; ");
+  const auto print = [&](const op::KernelInfo& info) {
+    print_kernel(info, options, plans);
+    if (compiler != nullptr) print_resources(info, *compiler, record.capabilities.architecture);
+  };
   const auto print_form = [&](const char* name, const form::LoweredForm& form) {
     fmt::print("\n{}\n", name);
     const auto built =
         op::build_form(form, equations.system, op::Purpose::action, op::kernel_options(of_operator, target));
-    if (built->matrix != nullptr) print_kernel(built->matrix->info, options, plans);
+    if (built->matrix != nullptr) print(built->matrix->info);
     const auto& cells = built->matrix != nullptr ? *built->matrix->cells : *built;
-    for (const auto& block : cells.blocks) print_kernel(block.kernel.info, options, plans);
+    for (const auto& block : cells.blocks) print(block.kernel.info);
     of_operator.plan.clear(); // a plan of the user is meant for the operator
   };
   print_form("apply", equations.tangent);
@@ -165,7 +194,15 @@ int run_target(io::Problem problem, const KernelOptions& options) {
 int run_kernel(const KernelOptions& options) {
   auto problem = io::read_problem(options.problem.file, options.problem.overrides);
   problem.output.file.clear(); // the subcommand solves nothing, so that there is no output
-  if (!options.target.empty()) return run_target(std::move(problem), options);
+  if (!options.target.empty()) return run_target(std::move(problem), options, read_record(options.target));
+  if (options.compute_capability > 0) {
+    const std::string language = device::cuda().driver.language;
+    if (options.problem.device != language)
+      throw base::InputError("kernel: --sm goes with --device cuda, not with " + options.problem.device);
+    return run_target(std::move(problem), options,
+                      machine::typical_device(device::capabilities_of(
+                          "sm_" + std::to_string(options.compute_capability), language)));
+  }
   base::claim_outputs(std::vector<base::NamedFile>{{"--matrix", options.matrix}}, input_files(problem));
   const auto made = prepare_operators(
       problem, {.device = options.problem.device, .threads = options.problem.threads, .plan = options.problem.plan});

@@ -23,4 +23,19 @@ Architecture architecture(const std::string& name) {
   return result;
 }
 
+Capabilities capabilities_of(const std::string& name, const std::string& language) {
+  auto known = architecture(name);
+  return {.description = name,
+          .architecture = name,
+          .languages = {language},
+          .most_items = 1024,
+          .sub_group_width = 32,
+          .registers_per_item = known.registers_per_item,
+          .registers_per_unit = 65536,
+          .shared_bytes = std::size_t{48} << 10,
+          .work_bytes_per_item = known.work_bytes_per_item,
+          .matrix_shapes = std::move(known.matrix_shapes),
+          .has_atomic_doubles = known.has_atomic_doubles};
+}
+
 } // namespace rafter::device

@@ -25,4 +25,8 @@ struct Architecture {
 /// known.
 Architecture architecture(const std::string& name);
 
+/// The capabilities that all devices of an architecture have, for kernels in a language that are compiled and do not
+/// run. Those of NVIDIA's are of compute capability 7.0 and later.
+Capabilities capabilities_of(const std::string& architecture, const std::string& language);
+
 } // namespace rafter::device

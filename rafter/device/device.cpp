@@ -7,6 +7,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/device/checked/checked_device.hpp>
+#include <rafter/device/gpu/gpu_device.hpp>
 #include <rafter/device/host/host_device.hpp>
 #include <rafter/device/opencl/opencl_device.hpp>
 
@@ -32,7 +33,11 @@ const std::array registrations{
                    return std::make_shared<OpenClDevice>(OpenClOptions{.number = number});
                  },
                  true},
-    Registration{"cuda", nullptr, true},
+    Registration{"cuda",
+                 [](std::optional<int> number, int) -> std::shared_ptr<Device> {
+                   return std::make_shared<GpuDevice>(cuda(), GpuOptions{.number = number.value_or(0)});
+                 },
+                 true},
     Registration{"hip", nullptr, true},
 };
 
@@ -73,7 +78,7 @@ std::shared_ptr<Device> make_device(const std::string& name, int num_threads) {
     if (!read.is_right) continue;
     if (registration.make == nullptr)
       throw base::EnvironmentError("device '" + name + "': operators do not run on " + registration.name +
-                                   " devices yet; available: host, checked, opencl");
+                                   " devices yet; available: host, checked, opencl, cuda");
     return registration.make(read.number, num_threads);
   }
   throw_unknown(name);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
@@ -113,13 +114,13 @@ std::string emit(std::span<const LoopProgram> programs, const Spelling& spelling
     require_sayable(program, spelling);
     StatementWriter statements(program, spelling, helpers);
     const std::string loop = batches(program, spelling, statements, helpers);
-    std::string constants;
-    for (const auto& buffer : program.buffers)
-      if (buffer.space == Space::constant) constants += constant_table(buffer, program.vector_width, spelling);
-    constants += statements.literal_tables();
+    std::vector<schedule::LoopBuffer> constants;
+    std::ranges::copy_if(program.buffers, std::back_inserter(constants),
+                         [](const auto& buffer) { return buffer.space == Space::constant; });
+    std::ranges::move(statements.literal_tables(), std::back_inserter(constants));
     if (programs.size() > 1 && !constants.empty())
       throw base::InternalError("emitter: kernel " + program.name + " of several in a source has tables of constants");
-    tables += constants;
+    tables += constant_tables(constants, program.vector_width, spelling);
     kernels += spelling.head(program) + declarations(program, spelling) + loop;
   }
   std::string text = preludes(programs, spelling);
@@ -135,7 +136,7 @@ namespace {
 
 const char* const language_of_interpreters = "loops";
 
-std::vector<const Spelling*> spellings() { return {&c_spelling(), &opencl_spelling()}; }
+std::vector<const Spelling*> spellings() { return {&c_spelling(), &opencl_spelling(), &cuda_spelling()}; }
 
 const Spelling& spelling_of(const std::string& language) {
   for (const auto* spelling : spellings())

@@ -19,12 +19,15 @@ std::string number(double value, Type type, const Spelling& spelling) {
   return value < 0 ? "(" + text + ")" : text;
 }
 
-std::string constant_table(const schedule::LoopBuffer& buffer, int vector_width, const Spelling& spelling) {
+namespace {
+
+std::string definition(const schedule::LoopBuffer& buffer, int vector_width, const Spelling& spelling,
+                       const std::string& head) {
   const bool is_integer = buffer.type == Type::integer;
   const auto& names = spelling.names(buffer.type);
   const char* element = buffer.is_lane ? names.vector : is_integer ? "int" : names.scalar;
   std::string text =
-      fmt::format("{}{} {}[{}] = {{{}", spelling.constant, element, buffer.name,
+      fmt::format("{}{} {}[{}] = {{{}", head, element, buffer.name,
                   buffer.is_lane ? buffer.size / vector_width : buffer.size, buffer.is_lane ? "\n  {" : "");
   const std::size_t row = buffer.is_lane ? static_cast<std::size_t>(vector_width) : 12;
   const char* row_end = buffer.is_lane ? "},\n  {" : ",\n  ";
@@ -34,6 +37,18 @@ std::string constant_table(const schedule::LoopBuffer& buffer, int vector_width,
                        : number(buffer.values[i], buffer.type, spelling);
   }
   return text + (buffer.is_lane ? "}};\n" : "};\n");
+}
+
+} // namespace
+
+std::string constant_tables(std::span<const schedule::LoopBuffer> tables, int vector_width, const Spelling& spelling) {
+  std::int64_t bytes = 0;
+  for (const auto& table : tables) bytes += table.size * schedule::size_bytes(table.type);
+  const bool is_large = spelling.most_constant_bytes > 0 && bytes > spelling.most_constant_bytes;
+  std::string text;
+  for (const auto& table : tables)
+    text += definition(table, vector_width, spelling, is_large ? spelling.large_constant : spelling.constant);
+  return text;
 }
 
 std::string Literals::text(double value, Type type) {
@@ -48,17 +63,17 @@ std::string Literals::text(double value, Type type) {
                      is_negative ? ")" : "");
 }
 
-std::string Literals::tables() const {
-  std::string text;
+std::vector<schedule::LoopBuffer> Literals::tables() const {
+  std::vector<schedule::LoopBuffer> result;
   for (const auto& [type, table] : tables_) {
     schedule::LoopBuffer buffer;
     buffer.name = spelling_.names(type).literals;
     buffer.type = type;
     buffer.size = static_cast<std::int64_t>(table.values.size());
     buffer.values = table.values;
-    text += constant_table(buffer, 1, spelling_);
+    result.push_back(std::move(buffer));
   }
-  return text;
+  return result;
 }
 
 } // namespace rafter::emit

@@ -27,7 +27,7 @@ public:
   /// Text of the buffer as an array of numbers.
   std::string numbers_of(const schedule::LoopBuffer& buffer) const;
   /// Definitions of the tables of numbers that expressions use.
-  std::string literal_tables() const { return literals_.tables(); }
+  std::vector<schedule::LoopBuffer> literal_tables() const { return literals_.tables(); }
 
 private:
   void find_vectors(const schedule::NodePtr& node);

@@ -114,8 +114,16 @@ struct Spelling {
   /// Helper `stream(pointer, vector)`, a store past the caches where possible, and `finish_streams()` for the end of a
   /// kernel, after which other threads see all streamed numbers.
   std::function<std::string(int vector_width, schedule::Type type)> stream;
-  /// Text before the definition of a table of constants, and before that of a helper.
-  std::string constant, function_head;
+  /// Text before the definition of a table of constants. Where those of a source take more than so many bytes (0: no
+  /// limit), another text takes its place.
+  std::string constant;
+  std::int64_t most_constant_bytes = 0;
+  std::string large_constant;
+  std::string function_head; ///< text before the definition of a helper
+  /// Line before a loop that the compiler is not to unroll, in programs of one lane: the loop programs say which loops
+  /// are unrolled, and compilers for graphics processors, which unroll whatever has a constant length, fill more
+  /// registers than there are. Compilers for processors choose by themselves.
+  std::string rolled_loop;
   /// Text before the declaration of a work array that is too large for the stack; it gives memory of the thread.
   std::string large_work;
 };
@@ -124,5 +132,7 @@ struct Spelling {
 const Spelling& c_spelling();
 /// OpenCL C 1.2 with doubles.
 const Spelling& opencl_spelling();
+/// CUDA C++ without headers.
+const Spelling& cuda_spelling();
 
 } // namespace rafter::emit

@@ -82,8 +82,9 @@ std::string StatementWriter::loop(const schedule::Node& node, int depth) {
   if (node.style == LoopStyle::run)
     if (const auto move = run_move(program_, node, spelling_, integers_, reals_, helpers_)) return indent + *move;
   if (node.style != LoopStyle::unrolled)
-    return fmt::format("{0}for (long {1} = 0; {1} < {2}; ++{1}) {{\n{3}{0}}}\n", indent, node.name,
-                       integers_.scalar(node.operands[0], 1), text(node.operands[1], depth + 1));
+    return fmt::format("{4}{0}for (long {1} = 0; {1} < {2}; ++{1}) {{\n{3}{0}}}\n", indent, node.name,
+                       integers_.scalar(node.operands[0], 1), text(node.operands[1], depth + 1),
+                       program_.vector_width == 1 ? spelling_.rolled_loop : "");
   std::string result;
   for (std::int64_t i = 0; i < node.operands[0]->integer; ++i)
     result +=

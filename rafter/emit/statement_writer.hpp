@@ -18,7 +18,7 @@ public:
   /// Text of a statement, with every line indented by `depth` blanks.
   std::string text(const schedule::NodePtr& node, int depth);
   /// Definitions of the tables of numbers that the statements use.
-  std::string literal_tables() const { return reals_.literal_tables(); }
+  std::vector<schedule::LoopBuffer> literal_tables() const { return reals_.literal_tables(); }
 
 private:
   using Nodes = std::vector<schedule::NodePtr>;

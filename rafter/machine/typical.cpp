@@ -26,6 +26,23 @@ Machine typical_machine(int bits, int cores) {
   return result;
 }
 
+DeviceRecord typical_device(const device::Capabilities& capabilities) {
+  const auto rate = [](double value) { return Rate{value, value}; };
+  const auto level = [&](const char* name, std::int64_t bytes, double value) {
+    return Level{name, bytes, rate(value), rate(value), rate(value), rate(value)};
+  };
+  DeviceRecord result;
+  result.machine.model = capabilities.description;
+  result.machine.peaks = {
+      {.bits = 64, .fma = rate(31e12), .add = rate(15e12), .mul = rate(15e12), .single_fma = rate(56e12)}};
+  result.machine.levels = {level("registers", 0, 490e12), level("memory", std::int64_t{140} << 30, 4e12)};
+  result.shared = level(shared_name, static_cast<std::int64_t>(capabilities.shared_bytes), 25e12);
+  result.capabilities = capabilities;
+  result.launch_seconds = 5e-6;
+  result.bytes_to_device_per_second = result.bytes_to_host_per_second = 10e9;
+  return result;
+}
+
 Machine steady(const Machine& record) {
   if (record.is_quiet()) return record;
   const auto typical = typical_machine(record.peaks.back().bits, record.cores);

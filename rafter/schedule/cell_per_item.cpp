@@ -32,7 +32,12 @@ NodePtr in_turn(const NodePtr& first, NodePtr count, NodePtr of_batch) {
 LoopProgram with_batches_in_items(Context& context, Statements of_batch) {
   const int cells = context.input.access.cells_per_batch;
   const auto& target = context.input.target;
-  double count = static_cast<double>(target.items_in_step) / cells; // so many fill what runs in step
+  // Groups of a processor are what runs in step. A graphics processor hides latencies by what else a compute unit
+  // holds, which takes few groups: those of one warp would fill half of an NVIDIA multiprocessor.
+  constexpr int items_of_group = 128;
+  const int items = target.is_processor ? target.items_in_step
+                                        : std::clamp(items_of_group, target.items_in_step, target.most_items);
+  double count = static_cast<double>(items) / cells;
   if (target.most_group_work_bytes > 0)
     count = std::min(count, static_cast<double>(target.most_group_work_bytes) /
                                 std::max(1.0, cells * work_bytes(context.result)));

@@ -6,21 +6,15 @@
 #include <string>
 #include <vector>
 
-#include <rafter/device/device.hpp>
+#include <rafter/device/device_description.hpp>
 #include <rafter/device/host/binary_cache.hpp>
 
 namespace rafter::device {
 
 struct OpenClLibrary;
 
-/// An OpenCL device of this machine, and whether kernels run on it.
-struct OpenClDescription {
-  Capabilities capabilities;
-  std::string objection; ///< says what the device lacks to run kernels; "": nothing
-};
-
 /// The OpenCL devices of this machine, in the order of their numbers. Throws EnvironmentError where there is no loader.
-std::vector<OpenClDescription> opencl_devices();
+std::vector<DeviceDescription> opencl_devices();
 
 struct OpenClOptions {
   /// Number in the order of opencl_devices(); none: the first device that runs kernels, processors last.

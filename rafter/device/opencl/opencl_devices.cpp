@@ -182,8 +182,8 @@ InstalledDevice choose_device(const OpenClLibrary& library, const std::optional<
   return *best;
 }
 
-std::vector<OpenClDescription> opencl_devices() {
-  std::vector<OpenClDescription> result;
+std::vector<DeviceDescription> opencl_devices() {
+  std::vector<DeviceDescription> result;
   for (auto& device : installed_devices(*OpenClLibrary::instance()))
     result.push_back({std::move(device.capabilities), std::move(device.objection)});
   return result;

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/device/gpu/gpu_compiler.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <sstream>
+
+#include <dlfcn.h>
+#include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
+#include <rafter/device/host/binary_cache.hpp>
+#include <rafter/device/host/compiler.hpp>
+
+namespace rafter::device {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string list_of(const std::vector<const char*>& names) {
+  return base::join(std::vector<std::string>(names.begin(), names.end()), ", ");
+}
+
+/// Folders below `parent` whose names begin with a text, in the order of their names.
+std::vector<fs::path> folders_in(const fs::path& parent, const std::string& begin) {
+  std::vector<fs::path> result;
+  std::error_code error;
+  for (fs::directory_iterator entry(parent, error), end; !error && entry != end; entry.increment(error))
+    if (entry->path().filename().string().starts_with(begin)) result.push_back(entry->path());
+  std::ranges::sort(result);
+  return result;
+}
+
+/// Folders in which Python of this user and of this machine looks for packages.
+std::vector<fs::path> package_folders() {
+  std::vector<fs::path> roots;
+  for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"})
+    if (const auto root = variable(name); !root.empty()) roots.emplace_back(root);
+  if (const auto home = variable("HOME"); !home.empty()) roots.push_back(fs::path(home) / ".local");
+  roots.insert(roots.end(), {"/usr/local", "/usr"});
+  std::vector<fs::path> result;
+  for (const auto& root : roots)
+    for (const auto& python : folders_in(root / "lib", "python"))
+      for (const char* name : {"site-packages", "dist-packages"})
+        if (std::error_code error; fs::is_directory(python / name, error)) result.push_back(python / name);
+  return result;
+}
+
+/// Folders in which the library may be, those of environment variables first. "": the loader's path.
+std::vector<fs::path> places(const GpuCompilerNames& names) {
+  std::vector<fs::path> result;
+  const auto add_installation = [&](const fs::path& home) {
+    for (const char* name : {"lib64", "lib"}) result.push_back(home / name);
+  };
+  for (const auto* home : names.homes)
+    if (const auto folder = variable(home); !folder.empty()) add_installation(folder);
+  result.emplace_back();
+  for (const auto* folder : names.folders) {
+    add_installation(folder);
+    const fs::path path(folder);
+    auto versions = folders_in(path.parent_path(), path.filename().string() + "-");
+    std::ranges::reverse(versions); // the newest first
+    for (const auto& version : versions) add_installation(version);
+  }
+  for (const auto& packages : package_folders())
+    for (const auto* wheel : names.wheels) result.push_back(packages / wheel);
+  return result;
+}
+
+/// Path of the library that holds a function.
+fs::path path_of(void* function, const fs::path& opened) {
+  Dl_info info{};
+  return dladdr(function, &info) != 0 && info.dli_fname != nullptr ? fs::path(info.dli_fname) : opened;
+}
+
+/// The number behind `word` in a line; none where the word is not there.
+std::optional<int> number_after(const std::string& line, const std::string& word) {
+  const auto place = line.find(word);
+  int result = 0;
+  if (place == std::string::npos) return std::nullopt;
+  const char* const first = line.data() + place + word.size();
+  if (std::from_chars(first, line.data() + line.size(), result).ec != std::errc()) return std::nullopt;
+  return result;
+}
+
+/// The number before `words` in a line, which a space separates from them.
+std::optional<int> number_before(const std::string& line, const std::string& words) {
+  const auto end = line.find(" " + words);
+  if (end == std::string::npos) return std::nullopt;
+  const auto last_other = line.find_last_not_of("0123456789", end == 0 ? 0 : end - 1);
+  const auto begin = last_other == std::string::npos ? 0 : last_other + 1;
+  int result = 0;
+  if (std::from_chars(line.data() + begin, line.data() + end, result).ec != std::errc()) return std::nullopt;
+  return result;
+}
+
+} // namespace
+
+std::vector<KernelResources> resources_in(const std::string& log) {
+  std::map<std::string, KernelResources> kernels;
+  KernelResources* kernel = nullptr;
+  std::istringstream lines(log);
+  for (std::string line; std::getline(lines, line);) {
+    constexpr std::string_view head = "Compiling entry function '";
+    if (const auto place = line.find(head); place != std::string::npos) {
+      const auto begin = place + head.size();
+      const auto name = line.substr(begin, line.find('\'', begin) - begin);
+      kernel = &kernels[name];
+      kernel->name = name;
+    }
+    if (kernel == nullptr) continue;
+    if (const auto bytes = number_before(line, "bytes stack frame")) kernel->stack_bytes = *bytes;
+    if (const auto bytes = number_before(line, "bytes spill stores")) kernel->spilled_bytes = *bytes;
+    if (const auto count = number_after(line, "Used ")) {
+      kernel->registers = *count;
+      kernel->shared_bytes = number_before(line, "bytes smem").value_or(0);
+    }
+  }
+  std::vector<KernelResources> result;
+  for (auto& [name, value] : kernels) result.push_back(std::move(value));
+  return result;
+}
+
+GpuCompiler::GpuCompiler(const GpuCompilerNames& names) : names_(names) { open(); }
+
+void GpuCompiler::open() {
+  void* library = nullptr;
+  for (const auto& place : places(names_)) {
+    for (const auto* name : names_.libraries) {
+      path_ = place.empty() ? fs::path(name) : place / name;
+      library = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL); // it stays as long as the process
+      if (library != nullptr) break;
+    }
+    if (library != nullptr) break;
+  }
+  const std::string name = names_.name;
+  if (library == nullptr)
+    throw base::EnvironmentError("there is no " + name + ", the compiler of kernels for the device: " +
+                                 list_of(names_.libraries) + " is in none of the folders of " + list_of(names_.homes) +
+                                 ", the loader's path, usual folders and packages for Python; to get it: " +
+                                 names_.how_to_get);
+  const auto take_if_there = [&](auto& function, const char* symbol) {
+    if (symbol != nullptr)
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
+  };
+  const auto take = [&](auto& function, const char* symbol) {
+    take_if_there(function, symbol);
+    if (function == nullptr)
+      throw base::EnvironmentError(name + " is too old: " + path_.string() + " has no function " + symbol);
+  };
+  const auto& of = names_.functions;
+  take(get_version_, of.version);
+  take(create_, of.create);
+  take(compile_, of.compile);
+  take(destroy_, of.destroy);
+  take(get_log_size_, of.log_size);
+  take(get_log_, of.log);
+  take(get_code_size_, of.code_size);
+  take(get_code_, of.code);
+  take_if_there(get_text_size_, of.text_size);
+  take_if_there(get_text_, of.text);
+  path_ = path_of(reinterpret_cast<void*>(get_version_), path_);
+
+  int major = 0, minor = 0;
+  if (get_version_(&major, &minor) != 0) throw base::EnvironmentError(name + " does not give its version: " + path_.string());
+  version_ = name + " " + std::to_string(major) + "." + std::to_string(minor);
+  for (const auto* option : names_.options) version_ += std::string(" ") + option;
+  if (*names_.builtins != '\0') {
+    // The compiler opens them by their name when it compiles, and finds them only if they have been opened before or
+    // lie on the loader's path.
+    const auto builtins = names_.builtins + std::to_string(major) + "." + std::to_string(minor);
+    if (dlopen((path_.parent_path() / builtins).c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr &&
+        dlopen(builtins.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr)
+      throw base::EnvironmentError(name + " " + path_.string() + " needs " + builtins +
+                                   ", of exactly its version, in the same folder; to get both: " + names_.how_to_get);
+  }
+  int (*count)(int*) = nullptr;
+  int (*list)(int*) = nullptr;
+  take_if_there(count, of.num_architectures);
+  take_if_there(list, of.architectures);
+  if (int size = 0; count != nullptr && list != nullptr && count(&size) == 0) {
+    architectures_.resize(static_cast<std::size_t>(size));
+    if (list(architectures_.data()) != 0) architectures_.clear();
+    std::ranges::sort(architectures_);
+  }
+}
+
+std::shared_ptr<const GpuCompiler> GpuCompiler::instance(const GpuCompilerNames& names) {
+  static std::mutex mutex;
+  static std::map<const GpuCompilerNames*, std::shared_ptr<const GpuCompiler>> compilers;
+  const std::lock_guard lock(mutex);
+  auto& compiler = compilers[&names];
+  if (compiler == nullptr) compiler.reset(new GpuCompiler(names));
+  return compiler;
+}
+
+/// The architecture that the compiler is asked for: a virtual one, for which there is a text alone, where it does not
+/// know the real one.
+std::string GpuCompiler::target(const std::string& architecture) const {
+  constexpr std::string_view real = "sm_";
+  int number = 0;
+  if (architectures_.empty() || !architecture.starts_with(real) ||
+      std::from_chars(architecture.data() + real.size(), architecture.data() + architecture.size(), number).ec !=
+          std::errc() ||
+      std::ranges::binary_search(architectures_, number))
+    return architecture;
+  const auto after = std::ranges::upper_bound(architectures_, number);
+  if (after == architectures_.begin())
+    throw base::EnvironmentError(std::string(names_.name) + " " + path_.string() + " compiles for sm_" +
+                                 std::to_string(architectures_.front()) + " and newer devices, not for " +
+                                 architecture + ": an older version does");
+  return "compute_" + std::to_string(*(after - 1));
+}
+
+GpuCode GpuCompiler::compile(const std::string& source, const std::string& architecture,
+                             const std::filesystem::path& kept) const {
+  const auto asked = target(architecture);
+  const bool has_code = asked == architecture;
+  const auto option = names_.option_of_architecture + asked;
+  std::vector<const char*> options{option.c_str()};
+  options.insert(options.end(), names_.options.begin(), names_.options.end());
+  const auto fail = [&](const std::string& why) {
+    write_private(kept, source);
+    return base::EnvironmentError(std::string(names_.name) + " (" + path_.string() + ") cannot compile a kernel for " +
+                                  asked + "\n  source kept: " + kept.string() + "\n" + why);
+  };
+  Program program = nullptr;
+  if (const int code = create_(&program, source.c_str(), ("kernel." + std::string(names_.source_ending)).c_str(), 0, nullptr, nullptr); code != 0)
+    throw fail("code " + std::to_string(code) + " at its start");
+  const std::shared_ptr<void> owner(program, [this](void* made) { destroy_(&made); });
+  const auto text_of = [&](auto* size_function, auto* function) -> std::string {
+    std::size_t size = 0;
+    if (size_function == nullptr || function == nullptr || size_function(program, &size) != 0 || size == 0) return "";
+    std::string result(size, '\0');
+    return function(program, result.data()) == 0 ? result : "";
+  };
+  const int code = compile_(program, static_cast<int>(options.size()), options.data());
+  auto log = text_of(get_log_size_, get_log_);
+  log.resize(std::min(log.size(), log.find('\0')));
+  if (code != 0) throw fail("code " + std::to_string(code) + "\n" + first_lines(log, 20));
+  GpuCode result{.code = has_code ? text_of(get_code_size_, get_code_) : "",
+                 .text = text_of(get_text_size_, get_text_),
+                 .kernels = resources_in(log)};
+  if (result.code.empty() && result.text.empty()) throw fail("it made no code");
+  return result;
+}
+
+const GpuCompilerNames& nvrtc_names() {
+  static const GpuCompilerNames names{
+      .name = "NVRTC",
+      .libraries = {"libnvrtc.so.13", "libnvrtc.so.12"},
+      .builtins = "libnvrtc-builtins.so.",
+      .homes = {"CUDA_HOME", "CUDA_PATH"},
+      .folders = {"/usr/local/cuda", "/opt/cuda"},
+      .wheels = {"nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"},
+      .how_to_get = "pip install nvidia-cuda-nvrtc (or nvidia-cuda-nvrtc-cu12, for older drivers), or the CUDA toolkit",
+      .source_ending = "cu",
+      .options = {"--std=c++17", "--ptxas-options=-v"},
+      .option_of_architecture = "--gpu-architecture=",
+      .functions = {.version = "nvrtcVersion",
+                    .create = "nvrtcCreateProgram",
+                    .compile = "nvrtcCompileProgram",
+                    .destroy = "nvrtcDestroyProgram",
+                    .log_size = "nvrtcGetProgramLogSize",
+                    .log = "nvrtcGetProgramLog",
+                    .code_size = "nvrtcGetCUBINSize",
+                    .code = "nvrtcGetCUBIN",
+                    .text_size = "nvrtcGetPTXSize",
+                    .text = "nvrtcGetPTX",
+                    .num_architectures = "nvrtcGetNumSupportedArchs",
+                    .architectures = "nvrtcGetSupportedArchs"}};
+  return names;
+}
+
+} // namespace rafter::device

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <rafter/emit/spelling.hpp>
+
+namespace rafter::emit {
+
+namespace {
+
+using schedule::Space;
+using schedule::Type;
+
+/// The group's size lets the compiler give each item as many registers as leave room for `resident` items on a
+/// multiprocessor, which has 65536: 128 for 512.
+std::string head(const schedule::LoopProgram& program) {
+  constexpr int resident = 512;
+  const int items = program.launch.num_items();
+  std::string parameters;
+  for (std::size_t i = 0; i < program.arguments().size(); ++i) parameters += fmt::format("void* memory_{}, ", i);
+  return fmt::format("extern \"C\" __global__ void __launch_bounds__({}, {}) entry_{}({}long begin, long end)\n{{\n",
+                     items, std::max(1, resident / items), program.name, parameters);
+}
+
+std::string argument(const schedule::LoopBuffer& buffer, int i) {
+  const char* element = buffer.type == Type::integer ? "int" : buffer.type == Type::real32 ? "float" : "double";
+  return fmt::format("  {0}{1}* __restrict__ {2} = ({0}{1}*)memory_{3};\n", buffer.is_written ? "" : "const ", element,
+                     buffer.name, i);
+}
+
+constexpr const char* group = "(long)blockIdx.x";
+
+std::string batches(const schedule::Launch& launch) {
+  return fmt::format("  {{\n    const long batch = begin + {}*{};\n", launch.batches, group);
+}
+
+std::string function(form::ScalarOp op, Type type) {
+  return std::string(op == form::ScalarOp::abs ? "fabs" : form::info(op).name) + (type == Type::real32 ? "f" : "");
+}
+
+std::string item(int axis) { return fmt::format("(long)threadIdx.{}", "xyz"[axis]); }
+
+std::string atomic_add(const std::string& name, Space, Type type) {
+  const char* real = type == Type::real32 ? "float" : "double";
+  return fmt::format("static __device__ inline void {0}({1}* p, {1} value) {{ atomicAdd(p, value); }}\n", name, real);
+}
+
+} // namespace
+
+const Spelling& cuda_spelling() {
+  static const Spelling spelling{
+      .name = "cuda",
+      .doubles = {"double", "", "", "", "K", ""},
+      .floats = {"float", "", "", "f", "KF", "f"},
+      .prelude = [](int) { return std::string(); },
+      .float_prelude = [](int) { return std::string(); },
+      .head = head,
+      .argument = argument,
+      .batches = batches,
+      .function = function,
+      .groups = {.group = group,
+                 .item = item,
+                 .barrier = "__syncthreads()",
+                 .shared = "__shared__ ",
+                 .atomic_add = atomic_add},
+      .has_atomic_doubles = true,
+      .constant = "static __constant__ ",
+      .most_constant_bytes = std::int64_t{48} << 10,
+      .large_constant = "static __device__ const ",
+      .function_head = "static __device__ inline ",
+      .rolled_loop = "#pragma unroll 1\n",
+  };
+  return spelling;
+}
+
+} // namespace rafter::emit
