@@ -15,20 +15,22 @@ Results go to FOLDER (default ./device-results): log.txt (the course of it, and 
 
   --bundle PATH    the bundle of ./rafter.sh bundle, packed or unpacked; default: the one that this script is part of, or build/rafter-bundle.tar.xz
   --parts LIST     of system,probe,doctor,machine,tests,examples,iterations,bench (default: all)
+  --device NAME    what runs kernels (default: cuda where it works, else opencl)
   --seconds N      after which nothing begins and what runs is ended (default 360)
   --mdofs N        size of benchmarks in million unknowns (default 8)
 TEXT
 }
 
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
-bundle='' parts=system,probe,doctor,machine,tests,examples,iterations,bench deadline=360 mdofs=8 out=''
+bundle='' parts=system,probe,doctor,machine,tests,examples,iterations,bench deadline=360 mdofs=8 out='' device=''
 while [ $# -gt 0 ]; do
   case $1 in
-  --bundle | --parts | --seconds | --mdofs)
+  --bundle | --parts | --device | --seconds | --mdofs)
     [ $# -ge 2 ] || { printf 'device.sh: %s takes a value\n' "$1" >&2 && exit 2; }
     case $1 in
     --bundle) bundle=$2 ;;
     --parts) parts=$2 ;;
+    --device) device=$2 ;;
     --seconds) deadline=$2 ;;
     --mdofs) mdofs=$2 ;;
     esac
@@ -218,13 +220,22 @@ part_probe() {
 
 part_doctor() { step doctor "$log" 30 "$rafter" doctor; }
 
+# The device that works without a hint: cuda needs its compiler, too.
+choose_device() {
+  local report
+  report=$(timeout 30 "$rafter" doctor 2>&1)
+  if grep -qE '^cuda:0 +works' <<<"$report" && grep -qE '^NVRTC +works' <<<"$report"; then echo cuda; else echo opencl; fi
+}
+[ -n "$device" ] || device=$(choose_device)
+say "device: $device"
+
 # Tests in several processes at a time: compilers of drivers take most of it.
 part_tests() {
   local shards=$((processors < 4 ? processors : 4)) i processes=() failed=0 limit=$((last - SECONDS)) begin=$SECONDS
   ((limit < 90)) || limit=90
   ((limit > 0)) || limit=1
   for ((i = 0; i < shards; ++i)); do
-    GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$i timeout -k 2 $limit "$bundle/bin/device-tests" '--gtest_filter=*OpenCl*:-*Driver*' --gtest_brief=1 \
+    GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$i timeout -k 2 $limit "$bundle/bin/device-tests" '--gtest_filter=*OpenCl*:*Cuda*:-*Driver*:*Emulated*' --gtest_brief=1 \
       </dev/null >"$reports/tests.$i.txt" 2>&1 &
     processes+=($!)
     started[$!]=1
@@ -256,7 +267,7 @@ settings_of() {
 }
 
 part_examples() {
-  local problem name where device setting arguments running=0 begin=$SECONDS left number=0
+  local problem name where runs_on setting arguments running=0 begin=$SECONDS left number=0
   local -a problems=("$bundle"/examples/poisson*.toml) # every shape
   for problem in "$bundle"/examples/*.toml; do [[ $problem = */poisson* ]] || problems+=("$problem"); done
   mkdir -p "$reports/examples"
@@ -265,8 +276,8 @@ part_examples() {
     arguments=()
     while read -r setting; do arguments+=(--set "$setting"); done < <(settings_of "$problem")
     for where in device host; do
-      device=host
-      [ $where = host ] || device=opencl
+      runs_on=host
+      [ $where = host ] || runs_on=$device
       if ((running >= processors)); then
         wait -n -p ended
         unset "started[$ended]"
@@ -274,7 +285,7 @@ part_examples() {
       fi
       left=$((last - SECONDS))
       ((left > 0)) || break 2
-      solve $left "$name" $where "$problem" --device $device --threads 1 "${arguments[@]}" &
+      solve $left "$name" $where "$problem" --device $runs_on --threads 1 "${arguments[@]}" &
       started[$!]=1
       running=$((running + 1))
     done
@@ -296,8 +307,8 @@ part_examples() {
 
 # Solves measure the ceilings where nobody has, and the examples would do so side by side.
 part_machine() {
-  step machine "$out/bench.txt" 60 "$rafter" machine --device opencl
-  limited 10 "$rafter" machine --device opencl --json >"$reports/machine.json" 2>>"$log"
+  step machine "$out/bench.txt" 60 "$rafter" machine --device "$device"
+  limited 10 "$rafter" machine --device "$device" --json >"$reports/machine.json" 2>>"$log"
   step "machine, host" "$out/bench.txt" 30 "$rafter" machine
 }
 
@@ -315,7 +326,7 @@ part_iterations() {
   iterate() { # NAME CELLS ENVIRONMENT...
     name=$1 cells=$2
     shift 2
-    step "iterations, $name" "$file" 40 env "$@" "$rafter" solve "$bundle/examples/poisson.toml" --device opencl --verbose --threads "$processors" \
+    step "iterations, $name" "$file" 40 env "$@" "$rafter" solve "$bundle/examples/poisson.toml" --device "$device" --verbose --threads "$processors" \
       --set solver.method=cg --set solver.rtol=1e-8 --set "mesh.box.cells=[$cells, $cells, $cells]" --json "$reports/iterations/$name.json"
   }
   iterate "5e3-first" 4
@@ -324,9 +335,9 @@ part_iterations() {
   iterate "1e5-again" 12
   iterate "1e6" 25
   # Here nobody looks at each iteration, so that several are queued at a time.
-  step "iterations queued" "$file" 40 "$rafter" bench hosfem --device opencl --equations poisson --kernels baseline --degrees 4 --mdofs 0.005,0.1,1 \
+  step "iterations queued" "$file" 40 "$rafter" bench hosfem --device "$device" --equations poisson --kernels baseline --degrees 4 --mdofs 0.005,0.1,1 \
     --rounds 2 --iterations 64 --machine kept --threads "$processors" --json "$reports/iterations/queued.json"
-  [ -e "$times" ] || return 0
+  [[ -e $times && $device = opencl* ]] || return 0
   for cells in 4 12 25; do
     iterate "times-$cells-cells" $cells OPENCL_LAYERS="$times" OPENCL_TIMES="$reports/iterations/times-$cells.txt"
     iterate "waits-$cells-cells" $cells OPENCL_LAYERS="$times" OPENCL_TIMES="$reports/iterations/waits-$cells.txt" OPENCL_TIMES_WAITS=1
@@ -341,7 +352,7 @@ part_iterations() {
 measure() {
   local name=$1
   shift
-  step "bench $name" "$out/bench.txt" 40 "$rafter" bench "$@" --device opencl --machine kept --threads "$processors" --json "$reports/bench-$name.json"
+  step "bench $name" "$out/bench.txt" 40 "$rafter" bench "$@" --device "$device" --machine kept --threads "$processors" --json "$reports/bench-$name.json"
   pack
 }
 

@@ -27,29 +27,28 @@ InstalledGpu described(const GpuLibrary& library, int id) {
   check(library.get_memory(&memory, id));
   int version = 0;
   check(library.get_version(&version));
-  auto architecture_name = library.names->architecture(library, id);
-  auto known = architecture(architecture_name);
-  const int units = number(attributes.num_units);
-  InstalledGpu result{.id = id,
-                      .capabilities = {.description = name.data(),
-                                       .version = std::string(library.names->maker) + " " + version_text(version),
-                                       .architecture = std::move(architecture_name),
-                                       .languages = {library.names->language},
-                                       .num_compute_units = units,
-                                       .most_items = number(attributes.items_of_group),
-                                       .sub_group_width = number(attributes.items_in_step),
-                                       .registers_per_item = known.registers_per_item,
-                                       .registers_per_unit = number(attributes.registers_of_group),
-                                       .memory_bytes = memory,
-                                       .most_buffer_bytes = memory,
-                                       .shared_bytes = static_cast<std::size_t>(number(attributes.shared_bytes)),
-                                       .work_bytes_per_item = known.work_bytes_per_item,
-                                       .matrix_shapes = std::move(known.matrix_shapes),
-                                       .has_atomic_doubles = known.has_atomic_doubles,
-                                       .has_unified_memory = number(attributes.is_integrated) != 0},
-                      .most_resident_items = std::int64_t{units} * number(attributes.items_of_unit),
-                      .objection = {}};
+  const auto architecture_name = library.names->architecture(library, id);
+  const auto known = architecture(architecture_name);
+  // Member by member: compilers (GCC 12) destroy twice what an aggregate holds when a later initialiser throws.
+  InstalledGpu result;
+  result.id = id;
   auto& capabilities = result.capabilities;
+  capabilities.description = name.data();
+  capabilities.version = std::string(library.names->maker) + " " + version_text(version);
+  capabilities.architecture = architecture_name;
+  capabilities.languages = {library.names->language};
+  capabilities.num_compute_units = number(attributes.num_units);
+  capabilities.most_items = number(attributes.items_of_group);
+  capabilities.sub_group_width = number(attributes.items_in_step);
+  capabilities.registers_per_item = known.registers_per_item;
+  capabilities.registers_per_unit = number(attributes.registers_of_group);
+  capabilities.memory_bytes = capabilities.most_buffer_bytes = memory;
+  capabilities.shared_bytes = static_cast<std::size_t>(number(attributes.shared_bytes));
+  capabilities.work_bytes_per_item = known.work_bytes_per_item;
+  capabilities.matrix_shapes = known.matrix_shapes;
+  capabilities.has_atomic_doubles = known.has_atomic_doubles;
+  capabilities.has_unified_memory = number(attributes.is_integrated) != 0;
+  result.most_resident_items = std::int64_t{capabilities.num_compute_units} * number(attributes.items_of_unit);
   // Drivers reserve the work arrays of all items that the device can hold: a quarter of the memory is what they may have.
   if (result.most_resident_items > 0)
     capabilities.work_bytes_per_item =

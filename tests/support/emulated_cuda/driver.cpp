@@ -17,6 +17,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -46,8 +47,8 @@ public:
     if (file == nullptr) return;
     std::ofstream out(file);
     for (const auto& [name, count] : calls_) out << name << " " << count << "\n";
-    for (const auto& [kind, objects] : live_)
-      if (!objects.empty()) out << "live " << kind << " " << objects.size() << "\n";
+    std::istringstream lines(live());
+    for (std::string line; std::getline(lines, line);) out << "live " << line << "\n";
   }
   /// Counts a call. Returns the code with which it is to fail, or 0.
   int call(const std::string& name) {
@@ -63,6 +64,27 @@ public:
   void add(const std::string& kind, const void* object) {
     const std::lock_guard lock(mutex_);
     live_[kind].insert(object);
+  }
+  std::string functions() {
+    const std::lock_guard lock(mutex_);
+    std::string text;
+    for (const auto& [name, count] : calls_) text += name + " ";
+    return text;
+  }
+  long calls(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    return calls_[name];
+  }
+  void forget() {
+    const std::lock_guard lock(mutex_);
+    calls_.clear();
+  }
+  std::string live() {
+    const std::lock_guard lock(mutex_);
+    std::string text;
+    for (const auto& [kind, objects] : live_)
+      if (!objects.empty()) text += kind + " " + std::to_string(objects.size()) + "\n";
+    return text;
   }
   bool remove(const std::string& kind, const void* object) {
     const std::lock_guard lock(mutex_);
@@ -135,7 +157,8 @@ int context_of_device = 0; // its address is the context
 class Items {
 public:
   using Run = void (*)(void**);
-  Items(Run run, void** arguments, Index& index, const Index& extents) : run_(run), arguments_(arguments), index_(index) {
+  Items(Run of_item, void** arguments, Index& index, const Index& extents)
+      : run_(of_item), arguments_(arguments), index_(index) {
     for (Index i{0, 0, 0}; i.z < extents.z; ++i.z)
       for (i.y = 0; i.y < extents.y; ++i.y)
         for (i.x = 0; i.x < extents.x; ++i.x) items_.emplace_back().index = i;
@@ -233,6 +256,18 @@ int launch(const Function& function, const Index& groups, const Index& items, vo
   if (current == nullptr) return invalid_context;
 
 extern "C" {
+
+// For tests in the same process.
+const char* emulated_live() {
+  static thread_local std::string text;
+  return (text = record().live()).c_str();
+}
+const char* emulated_functions() {
+  static thread_local std::string text;
+  return (text = record().functions()).c_str();
+}
+long emulated_calls(const char* name) { return record().calls(name); }
+void forget_emulated_calls() { record().forget(); }
 
 int cuInit(unsigned) {
   EMULATED("cuInit")

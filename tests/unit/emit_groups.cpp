@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Programs whose groups have items become OpenCL kernels that compute what the interpreter does; languages refuse what
-// they cannot say.
+// Programs whose groups have items become kernels of OpenCL and of CUDA that compute what the interpreter does; languages
+// refuse what they cannot say.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,6 +10,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/form/scalar_graph.hpp>
 
+#include <tests/support/cuda.hpp>
 #include <tests/support/opencl.hpp>
 #include <tests/support/translating_device.hpp>
 
@@ -60,13 +61,12 @@ void run(device::Device& device, const std::string& text, Arrays& arrays, const 
   device.run(std::span(&task, 1))->wait();
 }
 
-void expect_what_the_interpreter_computes(const std::string& text) {
+void expect_what_the_interpreter_computes(const std::string& text, TranslatingDevice device = TranslatingDevice()) {
   schedule::verify(schedule::read(text));
   InterpreterDevice interpreter;
-  TranslatingDevice opencl;
   Arrays expected, found;
   run(interpreter, text, expected);
-  run(opencl, text, found);
+  run(device, text, found);
   EXPECT_NE(expected.y, Arrays().y);
   EXPECT_EQ(found.y, expected.y);
   EXPECT_EQ(found.z, expected.z);
@@ -99,6 +99,26 @@ const Case cases[] = {
      " (load x $k))) (block)) (barrier)))"},
 };
 INSTANTIATE_TEST_SUITE_P(programs, OnOpenCl, ::testing::ValuesIn(cases),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+TranslatingDevice on_cuda(const device::GpuMaker& maker) {
+  return TranslatingDevice(std::make_shared<device::GpuDevice>(maker));
+}
+
+class OnCuda : public ::testing::TestWithParam<Case> {};
+
+TEST_P(OnCuda, ComputesWhatTheInterpreterDoes) {
+  const auto text = group_text(GetParam().launch, GetParam().statements);
+  expect_what_the_interpreter_computes(text, on_cuda(emulated_cuda()));
+}
+
+TEST_P(OnCuda, ComputesWhatTheInterpreterDoesOnADevice) {
+  if (!has_cuda()) GTEST_SKIP() << "this machine has no CUDA device with NVRTC";
+  const auto text = group_text(GetParam().launch, GetParam().statements);
+  expect_what_the_interpreter_computes(text, on_cuda(device::cuda()));
+}
+
+INSTANTIATE_TEST_SUITE_P(programs, OnCuda, ::testing::ValuesIn(cases),
                          [](const auto& test) { return std::string(test.param.name); });
 
 /// A program with four lanes in each of which an item computes.
@@ -196,17 +216,39 @@ template <class T> void expect_close(const std::vector<T>& found, const std::vec
   }
 }
 
-TEST(OpenClSpelling, OfEveryOperationMeansWhatTheHostComputes) {
-  if (!has_opencl()) GTEST_SKIP() << "this machine has no OpenCL device (apt-get install pocl-opencl-icd)";
+void expect_operations(TranslatingDevice device) {
   const auto text = every_operation();
   schedule::verify(schedule::read(text));
   InterpreterDevice interpreter;
-  TranslatingDevice opencl;
   Arrays expected = numbers_for_operations(), found = numbers_for_operations();
   run(interpreter, text, expected, {.begin = 0, .end = 6});
-  run(opencl, text, found, {.begin = 0, .end = 6});
+  run(device, text, found, {.begin = 0, .end = 6});
   expect_close(found.y, expected.y);
   expect_close(found.z, expected.z);
+}
+
+TEST(OpenClSpelling, OfEveryOperationMeansWhatTheHostComputes) {
+  if (!has_opencl()) GTEST_SKIP() << "this machine has no OpenCL device (apt-get install pocl-opencl-icd)";
+  expect_operations(TranslatingDevice());
+}
+
+TEST(CudaSpelling, OfEveryOperationMeansWhatTheHostComputes) {
+  expect_operations(on_cuda(emulated_cuda()));
+  if (has_cuda()) expect_operations(on_cuda(device::cuda()));
+}
+
+/// Tables that are larger than constant memory go elsewhere.
+TEST(CudaSpelling, TablesOfOneSourceFitIntoConstantMemory) {
+  const auto text_of = [](int size) {
+    std::string values;
+    for (int i = 0; i < size; ++i) values += " 1";
+    return emit::emit(schedule::read("(program k 1 (launch 4 1 1 1) (buffer y global real 0 written) (buffer c constant "
+                                     "real " + std::to_string(size) + " values" + values +
+                                     ") (block (store y item_x (load c item_x))))"),
+                      "cuda");
+  };
+  EXPECT_NE(text_of(6144).find("static __constant__ double c"), std::string::npos);
+  EXPECT_NE(text_of(6145).find("static __device__ const double c"), std::string::npos);
 }
 
 /// Neighbours read what an item writes, without a barrier: it runs where something looks for races (the label
@@ -229,6 +271,10 @@ TEST(Languages, RefuseWhatTheyCannotSay) {
   EXPECT_THROW((void)emit::emit(schedule::read(group_text("2 1 1 1", "")), "c"), base::InternalError);
   EXPECT_THROW((void)emit::emit(schedule::read("(program k 1 (block))"), "fortran"), base::InternalError);
   EXPECT_EQ(emit::target("opencl"), (schedule::Target{.language = "opencl", .has_lanes = false, .has_groups = true}));
+  EXPECT_EQ(emit::target("cuda"), (schedule::Target{.language = "cuda",
+                                                    .has_lanes = false,
+                                                    .has_groups = true,
+                                                    .has_atomic_doubles = true}));
   EXPECT_EQ(emit::target("loops"), (schedule::Target{.language = "loops", .has_groups = true}));
   EXPECT_EQ(emit::target("c"), schedule::Target());
 }
