@@ -143,8 +143,10 @@ void print_resources(const op::KernelInfo& info, const device::GpuCompiler& comp
   const auto code = compiler.compile(info.source, architecture, folder / ("failed." + info.name));
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   for (const auto& kernel : code.kernels)
-    fmt::print("  {}: {} registers, {} bytes of local memory per item, {} spilled, {} bytes of shared memory\n",
-               kernel.name, kernel.registers, kernel.stack_bytes, kernel.spilled_bytes, kernel.shared_bytes);
+    fmt::print("  {}: {} registers, {} bytes of local memory per item (work arrays {}), {} spilled, {} bytes of shared "
+               "memory\n",
+               kernel.name, kernel.registers, kernel.stack_bytes, info.work_bytes, kernel.spilled_bytes,
+               kernel.shared_bytes);
   fmt::print("  compiled for {} in {}: {} bytes of code\n", architecture, report::time_text(taken.count()),
              code.code.empty() ? code.text.size() : code.code.size());
 }

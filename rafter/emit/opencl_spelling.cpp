@@ -112,7 +112,6 @@ const Spelling& opencl_spelling() {
                  .atomic_add = atomic_add},
       .constant = "constant ",
       .function_head = "static inline ",
-      .rolled_loop = "#pragma unroll 1\n",
   });
   return spelling;
 }

@@ -72,6 +72,15 @@ struct GroupSpelling {
   std::function<std::string(const std::string& name, schedule::Space space, schedule::Type type)> atomic_add;
 };
 
+/// The loops that a compiler is not to unroll, where it unrolls whatever has a constant length. Programs whose work
+/// arrays fit into the registers of an item are left to it: unrolled as a whole they need no memory for them. Others
+/// would fill more registers than there are, and take seconds to compile: there loops of many statements stay loops.
+struct RolledLoops {
+  const char* line = nullptr; ///< line before such a loop; null: the language leaves all loops to its compiler
+  std::int64_t register_bytes = 0;  ///< bytes of the registers of an item
+  std::int64_t most_statements = 0; ///< number of statements that a loop may become
+};
+
 /// The spelling of what loop programs need in a language. The emitter itself writes all that is the same in every
 /// language: integers, infix operations, loops and branches.
 struct Spelling {
@@ -120,10 +129,7 @@ struct Spelling {
   std::int64_t most_constant_bytes = 0;
   std::string large_constant;
   std::string function_head; ///< text before the definition of a helper
-  /// Line before a loop that the compiler is not to unroll, in programs of one lane: the loop programs say which loops
-  /// are unrolled, and compilers for graphics processors, which unroll whatever has a constant length, fill more
-  /// registers than there are. Compilers for processors choose by themselves.
-  std::string rolled_loop;
+  RolledLoops rolled_loops;
   /// Text before the declaration of a work array that is too large for the stack; it gives memory of the thread.
   std::string large_work;
 };

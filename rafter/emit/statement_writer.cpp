@@ -1,15 +1,42 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/emit/statement_writer.hpp>
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/emit/run_moves.hpp>
+#include <rafter/schedule/counts.hpp>
 
 namespace rafter::emit {
 
 using schedule::Kind;
 using schedule::LoopStyle;
 using schedule::NodePtr;
+
+namespace {
+
+/// Number of statements where all loops of constant length are unrolled; `most` where that is more, or a loop has no
+/// constant length.
+std::int64_t unrolled_size(const schedule::Node& node, std::int64_t most) {
+  std::int64_t size = 0;
+  switch (node.kind) {
+  case Kind::block:
+  case Kind::branch: // the condition counts as one
+    for (const auto& operand : node.operands) size = std::min(most, size + unrolled_size(*operand, most));
+    return size;
+  case Kind::loop:
+    if (node.operands[0]->kind != Kind::integer) return most;
+    for (std::int64_t i = 0, of_body = unrolled_size(*node.operands[1], most);
+         i < node.operands[0]->integer && size < most; ++i)
+      size = std::min(most, size + of_body);
+    return size;
+  default:
+    return 1;
+  }
+}
+
+} // namespace
 
 StatementWriter::StatementWriter(const schedule::LoopProgram& program, const Spelling& spelling, Helpers& helpers)
     : program_(program), spelling_(spelling), helpers_(helpers), integers_(program.vector_width, spelling),
@@ -77,6 +104,12 @@ std::string StatementWriter::branch(const schedule::Node& node, int depth) {
                      second);
 }
 
+bool StatementWriter::stays_rolled(const schedule::Node& loop) const {
+  const auto& rolled = spelling_.rolled_loops;
+  return rolled.line != nullptr && schedule::work_bytes(program_) > rolled.register_bytes &&
+         unrolled_size(loop, rolled.most_statements + 1) > rolled.most_statements;
+}
+
 std::string StatementWriter::loop(const schedule::Node& node, int depth) {
   const std::string indent(static_cast<std::size_t>(depth), ' ');
   if (node.style == LoopStyle::run)
@@ -84,7 +117,7 @@ std::string StatementWriter::loop(const schedule::Node& node, int depth) {
   if (node.style != LoopStyle::unrolled)
     return fmt::format("{4}{0}for (long {1} = 0; {1} < {2}; ++{1}) {{\n{3}{0}}}\n", indent, node.name,
                        integers_.scalar(node.operands[0], 1), text(node.operands[1], depth + 1),
-                       program_.vector_width == 1 ? spelling_.rolled_loop : "");
+                       stays_rolled(node) ? spelling_.rolled_loops.line : "");
   std::string result;
   for (std::int64_t i = 0; i < node.operands[0]->integer; ++i)
     result +=

@@ -27,6 +27,7 @@ private:
   std::string integer_declaration(const schedule::Node& node);
   std::string branch(const schedule::Node& node, int depth);
   std::string loop(const schedule::Node& node, int depth);
+  bool stays_rolled(const schedule::Node& loop) const;
   std::string write(const schedule::Node& node);
   std::string atomic_add(const schedule::LoopBuffer& buffer, const std::string& index, const std::string& value);
   std::string write_vector(const schedule::Node& node, const char* assignment);

@@ -237,6 +237,26 @@ TEST(CudaSpelling, OfEveryOperationMeansWhatTheHostComputes) {
   if (has_cuda()) expect_operations(on_cuda(device::cuda()));
 }
 
+/// Loops that become many statements stay loops where work arrays do not fit into registers; all others are the
+/// compiler's to unroll.
+TEST(CudaSpelling, LongLoopsStayLoopsWhereArraysAreLarge) {
+  const auto text_of = [](int doubles, const std::string& language) {
+    return emit::emit(schedule::read("(program k 1 (launch 4 1 1 1) (buffer y global real 0 written) (buffer w work real " +
+                                     std::to_string(doubles) +
+                                     ") (block (for i 8 (block (for j 8 (block (store w $j (number 1)) (store w $i (number "
+                                     "2)))))) (store y item_x (load w 0))))"),
+                      language);
+  };
+  const std::string line = "#pragma unroll 1\n";
+  const auto large = text_of(128, "cuda"); // 1024 bytes; 128 statements in all, 16 in the loop inside
+  ASSERT_NE(large.find(line), std::string::npos);
+  EXPECT_EQ(large.find(line), large.rfind(line));
+  EXPECT_LT(large.find("(long i", large.find(line)), large.find("(long j", large.find(line)));
+  EXPECT_EQ(text_of(127, "cuda").find(line), std::string::npos);
+  EXPECT_EQ(text_of(128, "opencl").find(line), std::string::npos);
+  EXPECT_EQ(text_of(128, "opencl").find("unroll"), std::string::npos);
+}
+
 /// Tables that are larger than constant memory go elsewhere.
 TEST(CudaSpelling, TablesOfOneSourceFitIntoConstantMemory) {
   const auto text_of = [](int size) {
@@ -247,7 +267,7 @@ TEST(CudaSpelling, TablesOfOneSourceFitIntoConstantMemory) {
                                      ") (block (store y item_x (load c item_x))))"),
                       "cuda");
   };
-  EXPECT_NE(text_of(6144).find("static __constant__ double c"), std::string::npos);
+  EXPECT_NE(text_of(6144).find("static __constant__ const double c"), std::string::npos);
   EXPECT_NE(text_of(6145).find("static __device__ const double c"), std::string::npos);
 }
 
