@@ -137,7 +137,8 @@ Option text_option(const std::string& key, const std::string& value, const std::
 }
 
 Option device_option(Settings& settings) {
-  return text_option(device_key, "NAME", "where kernels run: host, opencl, cuda (opencl:1: the second one)", settings.device);
+  return text_option(device_key, "NAME", "where kernels run: host, opencl, cuda (opencl:1: the second one)",
+                     settings.device);
 }
 
 std::vector<std::string> parse(const std::string& suite, std::span<const std::string> arguments,

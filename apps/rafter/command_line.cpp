@@ -30,7 +30,9 @@ void add_problem_options(CLI::App& command, ProblemOptions& options) {
   command.add_option("--set", options.overrides, "set a key of the problem file, as in fields.u.degree=3; repeatable")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
-  command.add_option("--device", options.device, "where kernels run: host, checked, opencl, cuda (opencl:1: the second one)")
+  command
+      .add_option("--device", options.device,
+                  "where kernels run: host, checked, opencl, cuda (opencl:1: the second one)")
       ->capture_default_str();
   command.add_option("--threads", options.threads, "threads; 0: all cores")
       ->check(CLI::Range(0, max_threads))

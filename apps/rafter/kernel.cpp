@@ -201,9 +201,9 @@ int run_kernel(const KernelOptions& options) {
     const std::string language = device::cuda().driver.language;
     if (options.problem.device != language)
       throw base::InputError("kernel: --sm goes with --device cuda, not with " + options.problem.device);
-    return run_target(std::move(problem), options,
-                      machine::typical_device(device::capabilities_of(
-                          "sm_" + std::to_string(options.compute_capability), language)));
+    return run_target(
+        std::move(problem), options,
+        machine::typical_device(device::capabilities_of("sm_" + std::to_string(options.compute_capability), language)));
   }
   base::claim_outputs(std::vector<base::NamedFile>{{"--matrix", options.matrix}}, input_files(problem));
   const auto made = prepare_operators(

@@ -76,7 +76,7 @@ struct GroupSpelling {
 /// arrays fit into the registers of an item are left to it: unrolled as a whole they need no memory for them. Others
 /// would fill more registers than there are, and take seconds to compile: there loops of many statements stay loops.
 struct RolledLoops {
-  const char* line = nullptr; ///< line before such a loop; null: the language leaves all loops to its compiler
+  const char* line = nullptr;       ///< line before such a loop; null: the language leaves all loops to its compiler
   std::int64_t register_bytes = 0;  ///< bytes of the registers of an item
   std::int64_t most_statements = 0; ///< number of statements that a loop may become
 };

@@ -35,8 +35,8 @@ LoopProgram with_batches_in_items(Context& context, Statements of_batch) {
   // Groups of a processor are what runs in step. A graphics processor hides latencies by what else a compute unit
   // holds, which takes few groups: those of one warp would fill half of an NVIDIA multiprocessor.
   constexpr int items_of_group = 128;
-  const int items = target.is_processor ? target.items_in_step
-                                        : std::clamp(items_of_group, target.items_in_step, target.most_items);
+  const int items =
+      target.is_processor ? target.items_in_step : std::clamp(items_of_group, target.items_in_step, target.most_items);
   double count = static_cast<double>(items) / cells;
   if (target.most_group_work_bytes > 0)
     count = std::min(count, static_cast<double>(target.most_group_work_bytes) /

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CUDA devices keep what is copied to them, run groups of items, remember what they compiled, and say what fails: on the
-// emulated driver, and on a device where there is one.
+// CUDA devices keep what is copied to them, run groups of items, remember what they compiled, and say what fails: on
+// the emulated driver, and on a device where there is one.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -175,8 +175,11 @@ extern "C" __global__ void __launch_bounds__(64, 1) entry_sum(void* memory, long
   const auto buffer = device->allocate(sizeof values);
   buffer->clear();
   std::array<Buffer*, 1> arguments{buffer.get()};
-  const Task task{
-      .kernel = kernel.get(), .arguments = arguments, .begin = 0, .end = 2, .launch = {.items = {64, 1, 1}, .batches = 1}};
+  const Task task{.kernel = kernel.get(),
+                  .arguments = arguments,
+                  .begin = 0,
+                  .end = 2,
+                  .launch = {.items = {64, 1, 1}, .batches = 1}};
   device->run(std::span(&task, 1));
   buffer->copy_to_host(values.data(), sizeof values);
   EXPECT_EQ(values[0], 64);
@@ -245,7 +248,8 @@ TEST_F(EmulatedCuda, ReasonsAreNamed) {
       result.libraries = {"libnothing.so.1"};
       return result;
     }();
-    test::expect_mentions(message_of([&] { gpu_library(names); }), {"no CUDA here", "libnothing.so.1", "--device host"});
+    test::expect_mentions(message_of([&] { gpu_library(names); }),
+                          {"no CUDA here", "libnothing.so.1", "--device host"});
   }
   {
     const test::Environment little("EMULATED_CUDA_BYTES", "1000000");
@@ -304,7 +308,8 @@ TEST_F(EmulatedCuda, EachFailureIsAnErrorAndLeavesNothing) {
       const auto before = test::emulated_live(); // devices that could not be entered keep what they have
       std::string message;
       {
-        const test::Environment fail("EMULATED_CUDA_FAIL", name + ":" + std::to_string(call) + ":" + std::to_string(lost));
+        const test::Environment fail("EMULATED_CUDA_FAIL",
+                                     name + ":" + std::to_string(call) + ":" + std::to_string(lost));
         message = message_of([&] { run_once(fresh_, y); });
       }
       const bool is_last_context = name == "cuCtxSetCurrent" || name == "cuStreamSynchronize";

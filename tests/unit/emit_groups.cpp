@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Programs whose groups have items become kernels of OpenCL and of CUDA that compute what the interpreter does; languages
-// refuse what they cannot say.
+// Programs whose groups have items become kernels of OpenCL and of CUDA that compute what the interpreter does;
+// languages refuse what they cannot say.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -241,11 +241,12 @@ TEST(CudaSpelling, OfEveryOperationMeansWhatTheHostComputes) {
 /// compiler's to unroll.
 TEST(CudaSpelling, LongLoopsStayLoopsWhereArraysAreLarge) {
   const auto text_of = [](int doubles, const std::string& language) {
-    return emit::emit(schedule::read("(program k 1 (launch 4 1 1 1) (buffer y global real 0 written) (buffer w work real " +
-                                     std::to_string(doubles) +
-                                     ") (block (for i 8 (block (for j 8 (block (store w $j (number 1)) (store w $i (number "
-                                     "2)))))) (store y item_x (load w 0))))"),
-                      language);
+    return emit::emit(
+        schedule::read("(program k 1 (launch 4 1 1 1) (buffer y global real 0 written) (buffer w work real " +
+                       std::to_string(doubles) +
+                       ") (block (for i 8 (block (for j 8 (block (store w $j (number 1)) (store w $i (number "
+                       "2)))))) (store y item_x (load w 0))))"),
+        language);
   };
   const std::string line = "#pragma unroll 1\n";
   const auto large = text_of(128, "cuda"); // 1024 bytes; 128 statements in all, 16 in the loop inside
@@ -262,10 +263,11 @@ TEST(CudaSpelling, TablesOfOneSourceFitIntoConstantMemory) {
   const auto text_of = [](int size) {
     std::string values;
     for (int i = 0; i < size; ++i) values += " 1";
-    return emit::emit(schedule::read("(program k 1 (launch 4 1 1 1) (buffer y global real 0 written) (buffer c constant "
-                                     "real " + std::to_string(size) + " values" + values +
-                                     ") (block (store y item_x (load c item_x))))"),
-                      "cuda");
+    return emit::emit(
+        schedule::read("(program k 1 (launch 4 1 1 1) (buffer y global real 0 written) (buffer c constant "
+                       "real " +
+                       std::to_string(size) + " values" + values + ") (block (store y item_x (load c item_x))))"),
+        "cuda");
   };
   EXPECT_NE(text_of(6144).find("static __constant__ const double c"), std::string::npos);
   EXPECT_NE(text_of(6145).find("static __device__ const double c"), std::string::npos);
@@ -291,10 +293,8 @@ TEST(Languages, RefuseWhatTheyCannotSay) {
   EXPECT_THROW((void)emit::emit(schedule::read(group_text("2 1 1 1", "")), "c"), base::InternalError);
   EXPECT_THROW((void)emit::emit(schedule::read("(program k 1 (block))"), "fortran"), base::InternalError);
   EXPECT_EQ(emit::target("opencl"), (schedule::Target{.language = "opencl", .has_lanes = false, .has_groups = true}));
-  EXPECT_EQ(emit::target("cuda"), (schedule::Target{.language = "cuda",
-                                                    .has_lanes = false,
-                                                    .has_groups = true,
-                                                    .has_atomic_doubles = true}));
+  EXPECT_EQ(emit::target("cuda"),
+            (schedule::Target{.language = "cuda", .has_lanes = false, .has_groups = true, .has_atomic_doubles = true}));
   EXPECT_EQ(emit::target("loops"), (schedule::Target{.language = "loops", .has_groups = true}));
   EXPECT_EQ(emit::target("c"), schedule::Target());
 }

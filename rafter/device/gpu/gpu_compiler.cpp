@@ -144,10 +144,10 @@ void GpuCompiler::open() {
   }
   const std::string name = names_.name;
   if (library == nullptr)
-    throw base::EnvironmentError("there is no " + name + ", the compiler of kernels for the device: " +
-                                 list_of(names_.libraries) + " is in none of the folders of " + list_of(names_.homes) +
-                                 ", the loader's path, usual folders and packages for Python; to get it: " +
-                                 names_.how_to_get);
+    throw base::EnvironmentError(
+        "there is no " + name + ", the compiler of kernels for the device: " + list_of(names_.libraries) +
+        " is in none of the folders of " + list_of(names_.homes) +
+        ", the loader's path, usual folders and packages for Python; to get it: " + names_.how_to_get);
   const auto take_if_there = [&](auto& function, const char* symbol) {
     if (symbol != nullptr)
       function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
@@ -171,7 +171,8 @@ void GpuCompiler::open() {
   path_ = path_of(reinterpret_cast<void*>(get_version_), path_);
 
   int major = 0, minor = 0;
-  if (get_version_(&major, &minor) != 0) throw base::EnvironmentError(name + " does not give its version: " + path_.string());
+  if (get_version_(&major, &minor) != 0)
+    throw base::EnvironmentError(name + " does not give its version: " + path_.string());
   version_ = name + " " + std::to_string(major) + "." + std::to_string(minor);
   for (const auto* option : names_.options) version_ += std::string(" ") + option;
   if (*names_.builtins != '\0') {
@@ -234,7 +235,9 @@ GpuCode GpuCompiler::compile(const std::string& source, const std::string& archi
                                   asked + "\n  source kept: " + kept.string() + "\n" + why);
   };
   Program program = nullptr;
-  if (const int code = create_(&program, source.c_str(), ("kernel." + std::string(names_.source_ending)).c_str(), 0, nullptr, nullptr); code != 0)
+  if (const int code = create_(&program, source.c_str(), ("kernel." + std::string(names_.source_ending)).c_str(), 0,
+                               nullptr, nullptr);
+      code != 0)
     throw fail("code " + std::to_string(code) + " at its start");
   const std::shared_ptr<void> owner(program, [this](void* made) { destroy_(&made); });
   const auto text_of = [&](auto* size_function, auto* function) -> std::string {

@@ -10,10 +10,10 @@ namespace rafter::device {
 
 /// What a kernel takes of a graphics processor, as its compiler reports it.
 struct KernelResources {
-  std::string name;         ///< entry point of the program
-  int registers = 0;        ///< registers of 32 bits per item
-  int stack_bytes = 0;      ///< local memory of an item: work arrays that are not in registers, and what was spilled
-  int spilled_bytes = 0;    ///< bytes that are stored because registers did not suffice
+  std::string name;      ///< entry point of the program
+  int registers = 0;     ///< registers of 32 bits per item
+  int stack_bytes = 0;   ///< local memory of an item: work arrays that are not in registers, and what was spilled
+  int spilled_bytes = 0; ///< bytes that are stored because registers did not suffice
   std::int64_t shared_bytes = 0; ///< memory that the items of a group share
   bool operator==(const KernelResources&) const = default;
 };
@@ -27,16 +27,16 @@ struct GpuCode {
 
 /// What distinguishes the run-time compilers of two makers, whose functions have the same arguments.
 struct GpuCompilerNames {
-  const char* name;                    ///< name in messages: "NVRTC"
-  std::vector<const char*> libraries;  ///< names of the library, with their versions, the ones tried first ahead
-  const char* builtins;                ///< name of the library with built-in functions, before its version; "": none
-  std::vector<const char*> homes;      ///< environment variables that name the folder of an installation
-  std::vector<const char*> folders;    ///< folders of installations
-  std::vector<const char*> wheels;     ///< folders below `site-packages` in which packages for Python put it
-  const char* how_to_get;              ///< for messages
-  const char* source_ending;           ///< ending of the names of sources: "cu"
-  std::vector<const char*> options;    ///< options of every compilation
-  const char* option_of_architecture;  ///< "--gpu-architecture="
+  const char* name;                   ///< name in messages: "NVRTC"
+  std::vector<const char*> libraries; ///< names of the library, with their versions, the ones tried first ahead
+  const char* builtins;               ///< name of the library with built-in functions, before its version; "": none
+  std::vector<const char*> homes;     ///< environment variables that name the folder of an installation
+  std::vector<const char*> folders;   ///< folders of installations
+  std::vector<const char*> wheels;    ///< folders below `site-packages` in which packages for Python put it
+  const char* how_to_get;             ///< for messages
+  const char* source_ending;          ///< ending of the names of sources: "cu"
+  std::vector<const char*> options;   ///< options of every compilation
+  const char* option_of_architecture; ///< "--gpu-architecture="
   struct Functions {
     const char *version, *create, *compile, *destroy, *log_size, *log, *code_size, *code, *text_size, *text,
         *num_architectures, *architectures; ///< from text_size on, null where there is none

@@ -71,11 +71,12 @@ public:
     std::size_t free = 0, all = 0;
     library->check(library->get_free_memory(&free, &all), "asking for free memory");
     if (bytes - local_bytes_ > static_cast<std::int64_t>(free))
-      throw base::EnvironmentError(fmt::format(
-          "{}: the work arrays of kernel {}, {} bytes for each of the {} items that {} holds at a time, take {:.1f} GB, "
-          "and {:.1f} GB are free: use a lower degree or --device host",
-          library->names->maker, kernel, bytes_of_item, device.most_resident_items, name(),
-          1e-9 * static_cast<double>(bytes), 1e-9 * static_cast<double>(free)));
+      throw base::EnvironmentError(fmt::format("{}: the work arrays of kernel {}, {} bytes for each of the {} items "
+                                               "that {} holds at a time, take {:.1f} GB, "
+                                               "and {:.1f} GB are free: use a lower degree or --device host",
+                                               library->names->maker, kernel, bytes_of_item, device.most_resident_items,
+                                               name(), 1e-9 * static_cast<double>(bytes),
+                                               1e-9 * static_cast<double>(free)));
     local_bytes_ = bytes;
   }
 
@@ -87,7 +88,7 @@ public:
 private:
   void* context_ = nullptr;
   std::mutex mutex_;
-  std::vector<void*> events_;     ///< events that nobody uses
+  std::vector<void*> events_;    ///< events that nobody uses
   std::int64_t local_bytes_ = 0; ///< local memory that kernels have been found to fit in
 };
 
@@ -267,8 +268,8 @@ public:
     if (groups == 0) return false;
     constexpr std::int64_t most_groups = (std::int64_t{1} << 31) - 1;
     if (groups > most_groups)
-      throw base::InternalError(fmt::format("kernel {} is run in {} groups, and {} is what a launch takes", name_, groups,
-                                            most_groups));
+      throw base::InternalError(
+          fmt::format("kernel {} is run in {} groups, and {} is what a launch takes", name_, groups, most_groups));
     std::vector<void*> values(task.arguments.size());
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = task.handle(i);
     std::int64_t begin = task.begin, end = task.end;
@@ -315,7 +316,8 @@ public:
   }
 
   /// Loads machine code, or else the text beside it; null and the code of the driver where it takes neither.
-  static std::pair<std::shared_ptr<const Compiled>, int> load(const std::shared_ptr<Queue>& queue, const GpuCode& code) {
+  static std::pair<std::shared_ptr<const Compiled>, int> load(const std::shared_ptr<Queue>& queue,
+                                                              const GpuCode& code) {
     queue->enter();
     int answer = GpuLibrary::success;
     for (const auto* bytes : {&code.code, &code.text}) {
@@ -362,13 +364,15 @@ private:
 namespace {
 
 /// Code and text as the content of a cache file: the size of the code on a line of its own, then both.
-std::string file_content(const GpuCode& code) { return std::to_string(code.code.size()) + "\n" + code.code + code.text; }
+std::string file_content(const GpuCode& code) {
+  return std::to_string(code.code.size()) + "\n" + code.code + code.text;
+}
 
 GpuCode from_file_content(const std::string& bytes) {
   std::size_t size = 0;
   const auto line = bytes.find('\n');
-  if (line == std::string::npos ||
-      std::from_chars(bytes.data(), bytes.data() + line, size).ec != std::errc() || size > bytes.size() - line - 1)
+  if (line == std::string::npos || std::from_chars(bytes.data(), bytes.data() + line, size).ec != std::errc() ||
+      size > bytes.size() - line - 1)
     return {};
   return {.code = bytes.substr(line + 1, size), .text = bytes.substr(line + 1 + size), .kernels = {}};
 }

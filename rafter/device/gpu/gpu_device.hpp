@@ -50,8 +50,9 @@ public:
   /// Throws EnvironmentError where the device does not have so much memory.
   std::shared_ptr<Buffer> allocate(std::size_t bytes) override;
   std::shared_ptr<Buffer> wrap(void* host, std::size_t bytes) override;
-  /// Throws EnvironmentError on failure, with the log of the compiler, and the place where the source is kept; and where
-  /// the work arrays of the kernels, which the driver reserves for all items that the device can hold, would not fit.
+  /// Throws EnvironmentError on failure, with the log of the compiler, and the place where the source is kept; and
+  /// where the work arrays of the kernels, which the driver reserves for all items that the device can hold, would not
+  /// fit.
   std::shared_ptr<const Program> compile(const std::string& source, const CompileOptions& options = {}) override;
   std::shared_ptr<const Program> find(const std::string& source, const CompileOptions& options) override;
   std::shared_ptr<Event> run(std::span<const Task> tasks) override;

@@ -49,7 +49,8 @@ InstalledGpu described(const GpuLibrary& library, int id) {
   capabilities.has_atomic_doubles = known.has_atomic_doubles;
   capabilities.has_unified_memory = number(attributes.is_integrated) != 0;
   result.most_resident_items = std::int64_t{capabilities.num_compute_units} * number(attributes.items_of_unit);
-  // Drivers reserve the work arrays of all items that the device can hold: a quarter of the memory is what they may have.
+  // Drivers reserve the work arrays of all items that the device can hold: a quarter of the memory is what they may
+  // have.
   if (result.most_resident_items > 0)
     capabilities.work_bytes_per_item =
         std::min(capabilities.work_bytes_per_item > 0 ? capabilities.work_bytes_per_item : std::int64_t{1} << 30,
@@ -60,8 +61,8 @@ InstalledGpu described(const GpuLibrary& library, int id) {
 }
 
 std::string name_of(const GpuLibrary& library, std::size_t number, const InstalledGpu& device) {
-  return std::string(library.names->language) + ":" + std::to_string(number) + " ('" +
-         device.capabilities.description + "')";
+  return std::string(library.names->language) + ":" + std::to_string(number) + " ('" + device.capabilities.description +
+         "')";
 }
 
 } // namespace

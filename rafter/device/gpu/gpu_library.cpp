@@ -122,8 +122,8 @@ void GpuLibrary::check(int code, const std::string& what) const {
   if (get_error_name != nullptr && get_error_name(code, &name) == success && name != nullptr)
     number += std::string(", ") + name;
   const auto text = text_of(code);
-  throw base::EnvironmentError(std::string(names->maker) + ": " + what + " failed: " +
-                               (text.empty() ? number : text + " (" + number + ")"));
+  throw base::EnvironmentError(std::string(names->maker) + ": " + what +
+                               " failed: " + (text.empty() ? number : text + " (" + number + ")"));
 }
 
 namespace {
@@ -142,52 +142,51 @@ std::string architecture_of_nvidia(const GpuLibrary& library, int device) {
 } // namespace
 
 const GpuNames& cuda_names() {
-  static const GpuNames names{
-      .language = "cuda",
-      .maker = "CUDA",
-      .driver = "NVIDIA's driver",
-      .libraries = {"libcuda.so.1"},
-      .oldest_version = 11000,
-      .functions = {.initialise = "cuInit",
-                    .get_version = "cuDriverGetVersion",
-                    .count_devices = "cuDeviceGetCount",
-                    .get_device = "cuDeviceGet",
-                    .get_name = "cuDeviceGetName",
-                    .get_memory = "cuDeviceTotalMem_v2",
-                    .get_attribute = "cuDeviceGetAttribute",
-                    .retain_context = "cuDevicePrimaryCtxRetain",
-                    .release_context = "cuDevicePrimaryCtxRelease_v2",
-                    .set_context = "cuCtxSetCurrent",
-                    .get_free_memory = "cuMemGetInfo_v2",
-                    .create_stream = "cuStreamCreate",
-                    .destroy_stream = "cuStreamDestroy_v2",
-                    .wait_for_stream = "cuStreamSynchronize",
-                    .create_event = "cuEventCreate",
-                    .destroy_event = "cuEventDestroy_v2",
-                    .record_event = "cuEventRecord",
-                    .wait_for_event = "cuEventSynchronize",
-                    .allocate = "cuMemAlloc_v2",
-                    .free = "cuMemFree_v2",
-                    .allocate_pinned = "cuMemHostAlloc",
-                    .free_pinned = "cuMemFreeHost",
-                    .copy_to_device = "cuMemcpyHtoDAsync_v2",
-                    .copy_to_host = "cuMemcpyDtoHAsync_v2",
-                    .copy = "cuMemcpyDtoDAsync_v2",
-                    .fill = "cuMemsetD8Async",
-                    .load_module = "cuModuleLoadData",
-                    .unload_module = "cuModuleUnload",
-                    .get_function = "cuModuleGetFunction",
-                    .get_function_attribute = "cuFuncGetAttribute",
-                    .launch = "cuLaunchKernel",
-                    .get_error_name = "cuGetErrorName"},
-      .attributes = {.items_of_group = 1,
-                     .shared_bytes = 8,
-                     .items_in_step = 10,
-                     .registers_of_group = 12,
-                     .num_units = 16,
-                     .is_integrated = 18,
-                     .items_of_unit = 39},
-      .architecture = architecture_of_nvidia};
+  static const GpuNames names{.language = "cuda",
+                              .maker = "CUDA",
+                              .driver = "NVIDIA's driver",
+                              .libraries = {"libcuda.so.1"},
+                              .oldest_version = 11000,
+                              .functions = {.initialise = "cuInit",
+                                            .get_version = "cuDriverGetVersion",
+                                            .count_devices = "cuDeviceGetCount",
+                                            .get_device = "cuDeviceGet",
+                                            .get_name = "cuDeviceGetName",
+                                            .get_memory = "cuDeviceTotalMem_v2",
+                                            .get_attribute = "cuDeviceGetAttribute",
+                                            .retain_context = "cuDevicePrimaryCtxRetain",
+                                            .release_context = "cuDevicePrimaryCtxRelease_v2",
+                                            .set_context = "cuCtxSetCurrent",
+                                            .get_free_memory = "cuMemGetInfo_v2",
+                                            .create_stream = "cuStreamCreate",
+                                            .destroy_stream = "cuStreamDestroy_v2",
+                                            .wait_for_stream = "cuStreamSynchronize",
+                                            .create_event = "cuEventCreate",
+                                            .destroy_event = "cuEventDestroy_v2",
+                                            .record_event = "cuEventRecord",
+                                            .wait_for_event = "cuEventSynchronize",
+                                            .allocate = "cuMemAlloc_v2",
+                                            .free = "cuMemFree_v2",
+                                            .allocate_pinned = "cuMemHostAlloc",
+                                            .free_pinned = "cuMemFreeHost",
+                                            .copy_to_device = "cuMemcpyHtoDAsync_v2",
+                                            .copy_to_host = "cuMemcpyDtoHAsync_v2",
+                                            .copy = "cuMemcpyDtoDAsync_v2",
+                                            .fill = "cuMemsetD8Async",
+                                            .load_module = "cuModuleLoadData",
+                                            .unload_module = "cuModuleUnload",
+                                            .get_function = "cuModuleGetFunction",
+                                            .get_function_attribute = "cuFuncGetAttribute",
+                                            .launch = "cuLaunchKernel",
+                                            .get_error_name = "cuGetErrorName"},
+                              .attributes = {.items_of_group = 1,
+                                             .shared_bytes = 8,
+                                             .items_in_step = 10,
+                                             .registers_of_group = 12,
+                                             .num_units = 16,
+                                             .is_integrated = 18,
+                                             .items_of_unit = 39},
+                              .architecture = architecture_of_nvidia};
   return names;
 }
 

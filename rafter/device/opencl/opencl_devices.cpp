@@ -81,27 +81,29 @@ private:
 };
 
 Capabilities capabilities_of(const Query& query) {
-  auto name = query.architecture();
-  auto known = architecture(name);
-  return {.description = query.text(CL_DEVICE_NAME),
-          .version = query.text(CL_DEVICE_VERSION) + ", driver " + query.text(CL_DRIVER_VERSION),
-          .architecture = std::move(name),
-          .languages = {"opencl"},
-          .num_compute_units = static_cast<int>(query.number<cl_uint>(CL_DEVICE_MAX_COMPUTE_UNITS)),
-          .most_items = static_cast<int>(query.number<std::size_t>(CL_DEVICE_MAX_WORK_GROUP_SIZE)),
-          .sub_group_width = query.sub_group_width(),
-          .vector_width = query.vector_width(),
-          .registers_per_item = known.registers_per_item,
-          .registers_per_unit = query.registers_per_unit(),
-          .memory_bytes = query.bytes(CL_DEVICE_GLOBAL_MEM_SIZE),
-          .most_buffer_bytes = query.bytes(CL_DEVICE_MAX_MEM_ALLOC_SIZE),
-          .shared_bytes = query.bytes(CL_DEVICE_LOCAL_MEM_SIZE),
-          .work_bytes_per_item = known.work_bytes_per_item,
-          .matrix_shapes = std::move(known.matrix_shapes),
-          .is_processor = query.is_processor(),
-          .has_doubles = query.has_extension("cl_khr_fp64"),
-          .has_atomic_doubles = known.has_atomic_doubles,
-          .has_unified_memory = query.number<cl_bool>(CL_DEVICE_HOST_UNIFIED_MEMORY) == CL_TRUE};
+  // Member by member: compilers (GCC 12) destroy twice what an aggregate holds when a later initialiser throws.
+  Capabilities result;
+  result.description = query.text(CL_DEVICE_NAME);
+  result.version = query.text(CL_DEVICE_VERSION) + ", driver " + query.text(CL_DRIVER_VERSION);
+  result.architecture = query.architecture();
+  const auto known = architecture(result.architecture);
+  result.languages = {"opencl"};
+  result.num_compute_units = static_cast<int>(query.number<cl_uint>(CL_DEVICE_MAX_COMPUTE_UNITS));
+  result.most_items = static_cast<int>(query.number<std::size_t>(CL_DEVICE_MAX_WORK_GROUP_SIZE));
+  result.sub_group_width = query.sub_group_width();
+  result.vector_width = query.vector_width();
+  result.registers_per_item = known.registers_per_item;
+  result.registers_per_unit = query.registers_per_unit();
+  result.memory_bytes = query.bytes(CL_DEVICE_GLOBAL_MEM_SIZE);
+  result.most_buffer_bytes = query.bytes(CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  result.shared_bytes = query.bytes(CL_DEVICE_LOCAL_MEM_SIZE);
+  result.work_bytes_per_item = known.work_bytes_per_item;
+  result.matrix_shapes = known.matrix_shapes;
+  result.is_processor = query.is_processor();
+  result.has_doubles = query.has_extension("cl_khr_fp64");
+  result.has_atomic_doubles = known.has_atomic_doubles;
+  result.has_unified_memory = query.number<cl_bool>(CL_DEVICE_HOST_UNIFIED_MEMORY) == CL_TRUE;
+  return result;
 }
 
 std::string objection_to(const Query& query) {

@@ -152,8 +152,8 @@ Memory& memory() {
 thread_local void* current = nullptr;
 int context_of_device = 0; // its address is the context
 
-/// The items of a group, one after the other. Where there are barriers, each has a stack of its own, and at a barrier the
-/// next one goes on.
+/// The items of a group, one after the other. Where there are barriers, each has a stack of its own, and at a barrier
+/// the next one goes on.
 class Items {
 public:
   using Run = void (*)(void**);
@@ -442,8 +442,8 @@ int cuModuleUnload(void* module) {
 }
 int cuModuleGetFunction(void** function, void* module, const char* name) {
   IN_CONTEXT("cuModuleGetFunction")
-  auto* const run = reinterpret_cast<Items::Run>(
-      dlsym(static_cast<Module*>(module)->library, (std::string("run_") + name).c_str()));
+  auto* const run =
+      reinterpret_cast<Items::Run>(dlsym(static_cast<Module*>(module)->library, (std::string("run_") + name).c_str()));
   if (run == nullptr) return not_found;
   static std::map<void*, Function> functions; // they live as long as the process, as their modules mostly do
   static std::mutex mutex;
