@@ -105,7 +105,7 @@ private:
     auto* capability =
         command->add_option("--sm", kernel_.compute_capability,
                             "with --device cuda: compile for this compute capability (90 for 9.0), without a device");
-    capability->check(CLI::Range(50, 999))->type_name("NUMBER")->needs("--device")->excludes(target);
+    capability->check(CLI::Range(60, 999))->type_name("NUMBER")->needs("--device")->excludes(target);
     command->add_flag("--source", kernel_.has_source, "print the generated text");
     command->add_flag("--tensor-program", kernel_.has_tensor_program, "print the tensor programs");
     command->add_flag("--loop-program", kernel_.has_loop_program, "print the loop programs");

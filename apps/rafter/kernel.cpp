@@ -130,14 +130,20 @@ machine::DeviceRecord read_record(const std::string& file) {
   }
 }
 
-/// The compiler for kernels in a language that needs no device; null: there is none for it.
+/// The compiler for kernels in a language that needs no device; null: there is none for it, or not on this machine.
 std::shared_ptr<const device::GpuCompiler> compiler_of(const std::string& language) {
   const auto& maker = device::cuda();
-  return language == maker.driver.language ? device::GpuCompiler::instance(maker.compiler) : nullptr;
+  if (language != maker.driver.language) return nullptr;
+  try {
+    return device::GpuCompiler::instance(maker.compiler);
+  } catch (const base::EnvironmentError&) {
+    return nullptr;
+  }
 }
 
 /// Compiles a kernel and prints what it takes of the device.
 void print_resources(const op::KernelInfo& info, const device::GpuCompiler& compiler, const std::string& architecture) {
+  device::keep_private_temporary(); // it may hold the source of a kernel that does not compile
   const auto folder = device::CacheDirectory().path();
   const auto start = std::chrono::steady_clock::now();
   const auto code = compiler.compile(info.source, architecture, folder / ("failed." + info.name));
@@ -201,6 +207,7 @@ int run_kernel(const KernelOptions& options) {
     const std::string language = device::cuda().driver.language;
     if (options.problem.device != language)
       throw base::InputError("kernel: --sm goes with --device cuda, not with " + options.problem.device);
+    (void)device::GpuCompiler::instance(device::cuda().compiler); // it is what the option asks for
     return run_target(
         std::move(problem), options,
         machine::typical_device(device::capabilities_of("sm_" + std::to_string(options.compute_capability), language)));

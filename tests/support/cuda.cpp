@@ -58,13 +58,16 @@ std::vector<std::string> emulated_functions() {
 void forget_emulated_calls() { function<void()>("forget_emulated_calls")(); }
 
 bool has_cuda() {
-  try {
-    const device::GpuDevice device(device::cuda());
-    (void)device::GpuCompiler::instance(device::cuda().compiler);
-    return true;
-  } catch (const base::EnvironmentError&) {
-    return false;
-  }
+  static const bool result = [] {
+    try {
+      const device::GpuDevice device(device::cuda());
+      (void)device::GpuCompiler::instance(device::cuda().compiler);
+      return true;
+    } catch (const base::EnvironmentError&) {
+      return false;
+    }
+  }();
+  return result;
 }
 
 } // namespace rafter::test

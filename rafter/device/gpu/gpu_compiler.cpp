@@ -13,6 +13,7 @@
 #include <dlfcn.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/device/gpu/gpu_library.hpp>
 #include <rafter/device/host/binary_cache.hpp>
 #include <rafter/device/host/compiler.hpp>
 
@@ -108,6 +109,7 @@ std::optional<int> number_before(const std::string& line, const std::string& wor
 std::vector<KernelResources> resources_in(const std::string& log) {
   std::map<std::string, KernelResources> kernels;
   KernelResources* kernel = nullptr;
+  bool is_of_kernel = false;
   std::istringstream lines(log);
   for (std::string line; std::getline(lines, line);) {
     constexpr std::string_view head = "Compiling entry function '";
@@ -118,12 +120,17 @@ std::vector<KernelResources> resources_in(const std::string& log) {
       kernel->name = name;
     }
     if (kernel == nullptr) continue;
-    if (const auto bytes = number_before(line, "bytes stack frame")) kernel->stack_bytes = *bytes;
-    if (const auto bytes = number_before(line, "bytes spill stores")) kernel->spilled_bytes = *bytes;
+    // Functions that a kernel calls have properties of their own.
+    constexpr std::string_view properties = "Function properties for ";
+    if (const auto place = line.find(properties); place != std::string::npos)
+      is_of_kernel = line.substr(place + properties.size()) == kernel->name;
     if (const auto count = number_after(line, "Used ")) {
       kernel->registers = *count;
       kernel->shared_bytes = number_before(line, "bytes smem").value_or(0);
     }
+    if (!is_of_kernel) continue;
+    if (const auto bytes = number_before(line, "bytes stack frame")) kernel->stack_bytes = *bytes;
+    if (const auto bytes = number_before(line, "bytes spill stores")) kernel->spilled_bytes = *bytes;
   }
   std::vector<KernelResources> result;
   for (auto& [name, value] : kernels) result.push_back(std::move(value));
@@ -132,67 +139,82 @@ std::vector<KernelResources> resources_in(const std::string& log) {
 
 GpuCompiler::GpuCompiler(const GpuCompilerNames& names) : names_(names) { open(); }
 
+/// Takes the first library that is complete and not newer than the driver, if there is one.
 void GpuCompiler::open() {
-  void* library = nullptr;
-  for (const auto& place : places(names_)) {
+  const int newest = names_.newest_version == nullptr ? 0 : names_.newest_version();
+  std::string objection; // of the first library that was found
+  for (const auto& place : places(names_))
     for (const auto* name : names_.libraries) {
       path_ = place.empty() ? fs::path(name) : place / name;
-      library = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL); // it stays as long as the process
-      if (library != nullptr) break;
+      void* const library = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL); // it stays as long as the process
+      if (library == nullptr) continue;
+      const auto here = take(library, newest);
+      if (here.empty()) return;
+      if (objection.empty()) objection = here;
     }
-    if (library != nullptr) break;
-  }
-  const std::string name = names_.name;
-  if (library == nullptr)
-    throw base::EnvironmentError(
-        "there is no " + name + ", the compiler of kernels for the device: " + list_of(names_.libraries) +
-        " is in none of the folders of " + list_of(names_.homes) +
-        ", the loader's path, usual folders and packages for Python; to get it: " + names_.how_to_get);
+  if (objection.empty())
+    objection = std::string("there is no ") + names_.name +
+                ", the compiler of kernels for the device: " + list_of(names_.libraries) +
+                " is in none of the folders of " + list_of(names_.homes) +
+                ", the loader's path, usual folders and packages for Python";
+  throw base::EnvironmentError(objection + "; to get it: " + names_.how_to_get);
+}
+
+/// Takes the functions of a library. Returns what it lacks; "": nothing. `newest`: major version of the driver, or 0.
+std::string GpuCompiler::take(void* library, int newest) {
+  std::string missing;
   const auto take_if_there = [&](auto& function, const char* symbol) {
-    if (symbol != nullptr)
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
+    function = symbol == nullptr
+                   ? nullptr
+                   : reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
   };
-  const auto take = [&](auto& function, const char* symbol) {
+  const auto take_one = [&](auto& function, const char* symbol) {
     take_if_there(function, symbol);
-    if (function == nullptr)
-      throw base::EnvironmentError(name + " is too old: " + path_.string() + " has no function " + symbol);
+    if (function == nullptr && missing.empty()) missing = symbol;
   };
   const auto& of = names_.functions;
-  take(get_version_, of.version);
-  take(create_, of.create);
-  take(compile_, of.compile);
-  take(destroy_, of.destroy);
-  take(get_log_size_, of.log_size);
-  take(get_log_, of.log);
-  take(get_code_size_, of.code_size);
-  take(get_code_, of.code);
+  take_one(get_version_, of.version);
+  take_one(create_, of.create);
+  take_one(compile_, of.compile);
+  take_one(destroy_, of.destroy);
+  take_one(get_log_size_, of.log_size);
+  take_one(get_log_, of.log);
+  take_one(get_code_size_, of.code_size);
+  take_one(get_code_, of.code);
   take_if_there(get_text_size_, of.text_size);
   take_if_there(get_text_, of.text);
+  const auto name = std::string(names_.name) + " " + path_.string();
+  if (!missing.empty()) return name + " is too old: it has no function " + missing;
   path_ = path_of(reinterpret_cast<void*>(get_version_), path_);
-
   int major = 0, minor = 0;
-  if (get_version_(&major, &minor) != 0)
-    throw base::EnvironmentError(name + " does not give its version: " + path_.string());
-  version_ = name + " " + std::to_string(major) + "." + std::to_string(minor);
-  for (const auto* option : names_.options) version_ += std::string(" ") + option;
+  if (get_version_(&major, &minor) != 0) return name + " does not give its version";
+  version_ = std::string(names_.name) + " " + std::to_string(major) + "." + std::to_string(minor);
+  if (newest > 0 && major > newest)
+    return version_ + " (" + path_.string() + ") is newer than the driver, which serves version " +
+           std::to_string(newest);
   if (*names_.builtins != '\0') {
     // The compiler opens them by their name when it compiles, and finds them only if they have been opened before or
     // lie on the loader's path.
     const auto builtins = names_.builtins + std::to_string(major) + "." + std::to_string(minor);
     if (dlopen((path_.parent_path() / builtins).c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr &&
         dlopen(builtins.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr)
-      throw base::EnvironmentError(name + " " + path_.string() + " needs " + builtins +
-                                   ", of exactly its version, in the same folder; to get both: " + names_.how_to_get);
+      return name + " needs " + builtins + ", of exactly its version, in the same folder";
   }
+  // Builds of one version are told apart by the size of the library.
+  std::error_code error;
+  key_ = version_ + " " + std::to_string(fs::file_size(path_, error));
+  for (const auto* option : names_.options) key_ += std::string(" ") + option;
   int (*count)(int*) = nullptr;
   int (*list)(int*) = nullptr;
   take_if_there(count, of.num_architectures);
   take_if_there(list, of.architectures);
+  architectures_.clear();
   if (int size = 0; count != nullptr && list != nullptr && count(&size) == 0) {
     architectures_.resize(static_cast<std::size_t>(size));
     if (list(architectures_.data()) != 0) architectures_.clear();
     std::ranges::sort(architectures_);
   }
+  return "";
 }
 
 std::shared_ptr<const GpuCompiler> GpuCompiler::instance(const GpuCompilerNames& names) {
@@ -230,9 +252,15 @@ GpuCode GpuCompiler::compile(const std::string& source, const std::string& archi
   std::vector<const char*> options{option.c_str()};
   options.insert(options.end(), names_.options.begin(), names_.options.end());
   const auto fail = [&](const std::string& why) {
-    write_private(kept, source);
-    return base::EnvironmentError(std::string(names_.name) + " (" + path_.string() + ") cannot compile a kernel for " +
-                                  asked + "\n  source kept: " + kept.string() + "\n" + why);
+    const auto file = kept.string() + "." + names_.source_ending;
+    std::string where = "\n  source kept: " + file;
+    try {
+      write_private(file, source);
+    } catch (const base::EnvironmentError&) {
+      where = ""; // what the compiler says is more than that
+    }
+    return base::EnvironmentError(version_ + " (" + path_.string() + ") cannot compile a kernel for " + asked + where +
+                                  "\n" + why);
   };
   Program program = nullptr;
   if (const int code = create_(&program, source.c_str(), ("kernel." + std::string(names_.source_ending)).c_str(), 0,
@@ -257,6 +285,20 @@ GpuCode GpuCompiler::compile(const std::string& source, const std::string& archi
   return result;
 }
 
+namespace {
+
+/// Major version of the driver; 0: there is none.
+int version_of_cuda_driver() {
+  try {
+    int version = 0;
+    return gpu_library(cuda_names())->get_version(&version) == GpuLibrary::success ? version / 1000 : 0;
+  } catch (const base::EnvironmentError&) {
+    return 0;
+  }
+}
+
+} // namespace
+
 const GpuCompilerNames& nvrtc_names() {
   static const GpuCompilerNames names{
       .name = "NVRTC",
@@ -269,6 +311,7 @@ const GpuCompilerNames& nvrtc_names() {
       .source_ending = "cu",
       .options = {"--std=c++17", "--ptxas-options=-v"},
       .option_of_architecture = "--gpu-architecture=",
+      .newest_version = version_of_cuda_driver,
       .functions = {.version = "nvrtcVersion",
                     .create = "nvrtcCreateProgram",
                     .compile = "nvrtcCompileProgram",

@@ -8,7 +8,7 @@
 
 namespace rafter::device {
 
-/// What a kernel takes of a graphics processor, as its compiler reports it.
+/// Resources of a graphics processor that a kernel takes, as its compiler reports them.
 struct KernelResources {
   std::string name;      ///< entry point of the program
   int registers = 0;     ///< registers of 32 bits per item
@@ -25,7 +25,7 @@ struct GpuCode {
   std::vector<KernelResources> kernels; ///< in the order of their names; empty where the compiler does not report them
 };
 
-/// What distinguishes the run-time compilers of two makers, whose functions have the same arguments.
+/// Names in which the run-time compilers of two makers differ, whose functions have the same arguments.
 struct GpuCompilerNames {
   const char* name;                   ///< name in messages: "NVRTC"
   std::vector<const char*> libraries; ///< names of the library, with their versions, the ones tried first ahead
@@ -37,6 +37,8 @@ struct GpuCompilerNames {
   const char* source_ending;          ///< ending of the names of sources: "cu"
   std::vector<const char*> options;   ///< options of every compilation
   const char* option_of_architecture; ///< "--gpu-architecture="
+  /// Major version of the driver, whose compilers are not newer; 0: not known. Null: any version will do.
+  int (*newest_version)();
   struct Functions {
     const char *version, *create, *compile, *destroy, *log_size, *log, *code_size, *code, *text_size, *text,
         *num_architectures, *architectures; ///< from text_size on, null where there is none
@@ -47,27 +49,30 @@ struct GpuCompilerNames {
 class GpuCompiler {
 public:
   /// Takes the compiler from an installation that an environment variable names, from the loader's path, from a usual
-  /// folder or from a package for Python, in this order. Throws EnvironmentError, which says where it was looked for
-  /// and how to get it, where it is missing, or where its built-in functions are.
+  /// folder or from a package for Python, in this order: the first one that is complete and not newer than the driver.
+  /// Throws EnvironmentError, which says what is missing and how to get it, where there is none.
   static std::shared_ptr<const GpuCompiler> instance(const GpuCompilerNames& names);
 
-  /// Name and version, and all options that decide about the code.
-  const std::string& version() const { return version_; }
+  const std::string& version() const { return version_; } ///< name and version, such as "NVRTC 13.0"
+  /// All that decides about the code beside source and architecture.
+  const std::string& key() const { return key_; }
   const std::filesystem::path& path() const { return path_; } ///< path of the library
   /// Compiles a source for an architecture ("sm_90"). For one that is newer than the compiler there is only a text, for
   /// the newest architecture before it. May be called on several threads. Throws EnvironmentError on failure, with the
-  /// first lines of the log and the place where the source is kept.
+  /// first lines of the log and the place where the source is kept: `kept` with the ending of
+  /// sources.
   GpuCode compile(const std::string& source, const std::string& architecture, const std::filesystem::path& kept) const;
 
 private:
   using Program = void*;
   explicit GpuCompiler(const GpuCompilerNames& names);
   void open();
+  std::string take(void* library, int newest);
   std::string target(const std::string& architecture) const;
 
   const GpuCompilerNames& names_;
   std::filesystem::path path_;
-  std::string version_;
+  std::string version_, key_;
   std::vector<int> architectures_; ///< those that the compiler knows, ascending; empty: it does not say
   int (*get_version_)(int* major, int* minor) = nullptr;
   int (*create_)(Program* program, const char* source, const char* name, int num_headers, const char* const* headers,

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
 #include <rafter/device/gpu/gpu_devices.hpp>
 #include <rafter/device/gpu/gpu_library.hpp>
 
@@ -101,6 +102,7 @@ public:
   Staging& operator=(const Staging&) = delete;
   ~Staging() {
     if (!queue_->enter_to_release()) return;
+    queue_->library->wait_for_stream(queue_->stream); // copies from pinned memory may still be queued
     for (auto* halves : {&halves_, &ring_})
       for (auto& half : *halves) release(half);
   }
@@ -186,7 +188,11 @@ private:
     auto& half = halves[number % 2];
     if (half.memory == nullptr) {
       void* memory = nullptr;
-      check(queue_->library->allocate_pinned(&memory, bytes, 0), "allocating pinned memory of the host");
+      if (const int code = queue_->library->allocate_pinned(&memory, bytes, 0); code == GpuLibrary::out_of_memory)
+        throw base::EnvironmentError(std::string(queue_->library->names->maker) + ": the host has no " +
+                                     std::to_string(bytes) + " bytes of pinned memory for copies");
+      else
+        check(code, "allocating pinned memory of the host");
       half.memory = static_cast<std::byte*>(memory);
     }
     wait(half);
@@ -297,7 +303,9 @@ public:
   Compiled(const Compiled&) = delete;
   Compiled& operator=(const Compiled&) = delete;
   ~Compiled() override {
-    if (queue_->enter_to_release()) queue_->library->unload_module(module_);
+    if (!queue_->enter_to_release()) return;
+    queue_->library->wait_for_stream(queue_->stream); // kernels may still be queued
+    queue_->library->unload_module(module_);
   }
 
   std::shared_ptr<const Kernel> kernel(const std::string& name) const override {
@@ -337,9 +345,8 @@ private:
 /// The event behind the tasks of a run.
 class GpuDevice::Completion final : public Event {
 public:
-  /// The kernel is that which failures are reported of; null: that of a run without tasks.
-  Completion(std::shared_ptr<Queue> queue, std::shared_ptr<const Entry> kernel)
-      : queue_(std::move(queue)), kernel_(std::move(kernel)), event_(queue_->take_event()) {
+  Completion(std::shared_ptr<Queue> queue, std::vector<std::shared_ptr<const Entry>> kernels)
+      : queue_(std::move(queue)), kernels_(std::move(kernels)), event_(queue_->take_event()) {
     const int code = queue_->library->record_event(event_, queue_->stream);
     if (code == GpuLibrary::success) return;
     queue_->give_event(event_);
@@ -351,13 +358,16 @@ public:
   void wait() override {
     queue_->enter();
     const int code = queue_->library->wait_for_event(event_);
-    if (code != GpuLibrary::success)
-      queue_->library->check(code, "running " + (kernel_ == nullptr ? "kernels" : kernel_->name()));
+    if (code == GpuLibrary::success) return;
+    std::vector<std::string> names; // the driver does not say which one
+    for (const auto& kernel : kernels_)
+      if (std::ranges::find(names, kernel->name()) == names.end()) names.push_back(kernel->name());
+    queue_->library->check(code, "running " + (names.empty() ? "kernels" : base::join(names, ", ")));
   }
 
 private:
   std::shared_ptr<Queue> queue_;
-  std::shared_ptr<const Entry> kernel_;
+  std::vector<std::shared_ptr<const Entry>> kernels_;
   void* event_;
 };
 
@@ -410,7 +420,7 @@ std::shared_ptr<Buffer> GpuDevice::wrap(void*, std::size_t) {
 
 std::string GpuDevice::key_of(const std::string& source) const {
   return cache_key({RAFTER_VERSION, maker_.driver.language, queue_->device.capabilities.architecture,
-                    GpuCompiler::instance(maker_.compiler)->version(), source});
+                    GpuCompiler::instance(maker_.compiler)->key(), source});
 }
 
 std::shared_ptr<const Program> GpuDevice::find(const std::string& source, const CompileOptions&) {
@@ -420,8 +430,7 @@ std::shared_ptr<const Program> GpuDevice::find(const std::string& source, const 
 std::shared_ptr<const Program> GpuDevice::compile(const std::string& source, const CompileOptions&) {
   return binaries_.program(key_of(source), [&](const auto&, const std::filesystem::path& kept) -> Binary {
     const auto compiler = GpuCompiler::instance(maker_.compiler);
-    const auto code = compiler->compile(source, queue_->device.capabilities.architecture,
-                                        kept.string() + "." + maker_.compiler.source_ending);
+    const auto code = compiler->compile(source, queue_->device.capabilities.architecture, kept);
     auto [program, answer] = Compiled::load(queue_, code);
     queue_->library->check(answer, "loading what " + compiler->version() + " compiled, by the driver " +
                                        queue_->device.capabilities.version + ",");
@@ -431,13 +440,13 @@ std::shared_ptr<const Program> GpuDevice::compile(const std::string& source, con
 
 std::shared_ptr<Event> GpuDevice::run(std::span<const Task> tasks) {
   queue_->enter();
-  std::shared_ptr<const Entry> first;
+  std::vector<std::shared_ptr<const Entry>> kernels;
   for (const auto& task : tasks) {
     const auto* entry = dynamic_cast<const Entry*>(task.kernel);
     if (entry == nullptr) throw base::InternalError("a task without a kernel of a graphics processor");
-    if (entry->run(task) && first == nullptr) first = entry->shared_from_this();
+    if (entry->run(task)) kernels.push_back(entry->shared_from_this());
   }
-  return std::make_shared<Completion>(queue_, std::move(first));
+  return std::make_shared<Completion>(queue_, std::move(kernels));
 }
 
 const GpuMaker& cuda() {

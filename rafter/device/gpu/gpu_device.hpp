@@ -33,7 +33,7 @@ struct GpuOptions {
 
 /// A graphics processor by its driver and its run-time compiler. Programs are what emit writes in the language of the
 /// maker: the entry point NAME is the kernel `entry_NAME`, which takes the address of each buffer, then the range of
-/// batches (two longs). What is asked of the device takes its order in one stream. Compiled code is kept in the user's
+/// batches (two longs). Runs and copies take their order in one stream. Compiled code is kept in the user's
 /// cache folder, under a key of source, architecture, compiler with its version, and options. Failures of the driver
 /// are EnvironmentErrors. Any thread may use it.
 class GpuDevice final : public Device {

@@ -65,8 +65,7 @@ std::string name_of(const GpuLibrary& library, std::size_t number, const Install
          "')";
 }
 
-} // namespace
-
+/// All of them, in the order in which the driver numbers them.
 std::vector<InstalledGpu> installed_gpus(const GpuLibrary& library) {
   constexpr int no_device = 100; // code of all makers
   const int code = library.initialise(0);
@@ -82,6 +81,8 @@ std::vector<InstalledGpu> installed_gpus(const GpuLibrary& library) {
   }
   return result;
 }
+
+} // namespace
 
 InstalledGpu choose_gpu(const GpuLibrary& library, int number) {
   auto devices = installed_gpus(library);

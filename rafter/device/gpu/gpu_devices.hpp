@@ -18,9 +18,6 @@ struct InstalledGpu {
   std::string objection;                ///< says what the device lacks to run kernels; "": nothing
 };
 
-/// All of them, in the order in which the driver numbers them. Throws EnvironmentError where the driver does not
-/// answer.
-std::vector<InstalledGpu> installed_gpus(const GpuLibrary& library);
 /// The device of this number. Throws EnvironmentError where there is no such device, or it does not run kernels.
 InstalledGpu choose_gpu(const GpuLibrary& library, int number);
 

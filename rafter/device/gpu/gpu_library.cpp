@@ -146,7 +146,7 @@ const GpuNames& cuda_names() {
                               .maker = "CUDA",
                               .driver = "NVIDIA's driver",
                               .libraries = {"libcuda.so.1"},
-                              .oldest_version = 11000,
+                              .oldest_version = 12000,
                               .functions = {.initialise = "cuInit",
                                             .get_version = "cuDriverGetVersion",
                                             .count_devices = "cuDeviceGetCount",

@@ -10,8 +10,8 @@ namespace rafter::device {
 
 struct GpuLibrary;
 
-/// What distinguishes the drivers of graphics processors of two makers, whose functions have the same arguments and
-/// codes: the names of libraries and functions, and the numbers of properties.
+/// Names and numbers in which the drivers of graphics processors of two makers differ, whose functions have the same
+/// arguments and codes.
 struct GpuNames {
   const char* language; ///< name of the device and of the language of its kernels: "cuda"
   const char* maker;    ///< name in messages: "CUDA"

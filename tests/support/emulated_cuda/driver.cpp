@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A library with the functions of NVIDIA's driver that Rafter takes, for tests where there is no such device: memory is
 // that of the host, kernels are the shared libraries that nvrtc.cpp makes, and their groups run one after the other
-// while the caller waits. Whatever is asked for is done at once, but events say in which order it was asked for.
+// while the caller waits. Copies and kernels are done at once, so that missing waits are not found.
 //
 // EMULATED_CUDA_LOG=FILE: at the end of the process the numbers of calls are written there, one "NAME COUNT" per line,
 // then "live KIND COUNT" for what was made and not given back.
@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -42,7 +43,7 @@ constexpr int out_of_memory = 2, invalid_value = 1, not_found = 500, invalid_ima
 /// What is counted and what lives, written at the end.
 class Record {
 public:
-  ~Record() {
+  void write() {
     const char* file = std::getenv("EMULATED_CUDA_LOG");
     if (file == nullptr) return;
     std::ofstream out(file);
@@ -97,9 +98,15 @@ private:
   std::map<std::string, std::set<const void*>> live_;
 };
 
+Record& record();
+
+/// It outlives all users, which may end after the objects of this library.
 Record& record() {
-  static Record record;
-  return record;
+  static Record& result = *[] {
+    std::atexit([] { record().write(); });
+    return new Record;
+  }();
+  return result;
 }
 
 /// Memory of the device.
@@ -145,7 +152,7 @@ private:
 };
 
 Memory& memory() {
-  static Memory memory;
+  static Memory& memory = *new Memory;
   return memory;
 }
 
@@ -419,7 +426,7 @@ int cuModuleLoadData(void** module, const void* image) {
   std::memcpy(&sections, bytes + 40, sizeof sections);
   std::memcpy(&size, bytes + 58, sizeof size);
   std::memcpy(&count, bytes + 60, sizeof count);
-  std::string file = "/tmp/emulated-cuda-module-XXXXXX";
+  std::string file = (std::filesystem::temp_directory_path() / "emulated-cuda-module-XXXXXX").string();
   const int descriptor = mkstemp(file.data());
   const auto length = sections + std::uint64_t{size} * count;
   const bool is_written = descriptor >= 0 && write(descriptor, bytes, length) == static_cast<ssize_t>(length);

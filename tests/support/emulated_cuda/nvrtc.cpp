@@ -2,10 +2,11 @@
 // A library with the functions of NVRTC that Rafter takes, which compiles CUDA C++ for the processor: together with
 // driver.cpp kernels of CUDA devices run where there is none. The code of a program is a shared library with a function
 // run_NAME(arguments) for each kernel NAME, which runs one item, and global variables: threadIdx, blockIdx, the
-// function that is a barrier, and whether there are any. What real compilers report of registers is given as one
-// register and no memory.
+// function that is a barrier, and whether there are any. Its log has one register and no memory
+// for each kernel.
 //
-// EMULATED_CUDA_COMPILER names the C++ compiler (default: c++). EMULATED_CUDA_BROKEN=1 lets every compilation fail.
+// EMULATED_CUDA_COMPILER names the C++ compiler (default: that of the build). EMULATED_CUDA_BROKEN=1 lets every
+// compilation fail.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -72,7 +73,7 @@ void build(Program& program) {
   }
   std::ofstream(source) << text;
   const char* compiler = std::getenv("EMULATED_CUDA_COMPILER");
-  const std::string command = std::string(compiler == nullptr ? "c++" : compiler) +
+  const std::string command = std::string(compiler == nullptr ? EMULATED_CUDA_CXX : compiler) +
                               " -std=c++17 -O1 -w -fPIC -shared -o " + library + " " + source + " 2> " + log;
   if (std::system(command.c_str()) == 0)
     program.code = text_of(library);
