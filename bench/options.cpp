@@ -137,7 +137,7 @@ Option text_option(const std::string& key, const std::string& value, const std::
 }
 
 Option device_option(Settings& settings) {
-  return text_option(device_key, "NAME", "where kernels run: host, opencl, cuda (opencl:1: the second one)",
+  return text_option(device_key, "NAME", "where kernels run: host, opencl, cuda, hip (opencl:1: the second one)",
                      settings.device);
 }
 

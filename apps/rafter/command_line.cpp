@@ -32,7 +32,7 @@ void add_problem_options(CLI::App& command, ProblemOptions& options) {
       ->type_name("KEY=VALUE");
   command
       .add_option("--device", options.device,
-                  "where kernels run: host, checked, opencl, cuda (opencl:1: the second one)")
+                  "where kernels run: host, checked, opencl, cuda, hip (opencl:1: the second one)")
       ->capture_default_str();
   command.add_option("--threads", options.threads, "threads; 0: all cores")
       ->check(CLI::Range(0, max_threads))
@@ -102,10 +102,18 @@ private:
     auto* target = command->add_option(
         "--target", kernel_.target, "record of a device (rafter machine --json) that kernels are only generated for");
     target->check(is_given)->type_name("FILE")->excludes("--device");
-    auto* capability =
-        command->add_option("--sm", kernel_.compute_capability,
-                            "with --device cuda: compile for this compute capability (90 for 9.0), without a device");
-    capability->check(CLI::Range(60, 999))->type_name("NUMBER")->needs("--device")->excludes(target);
+    auto* architecture =
+        command->add_option("--architecture", kernel_.architecture,
+                            "with --device cuda or hip: compile for it (sm_90, gfx90a), without a device");
+    architecture->check(is_given)->type_name("NAME")->needs("--device")->excludes(target);
+    auto* capability = command->add_option_function<int>(
+        "--sm", [this](int number) { kernel_.architecture = "sm_" + std::to_string(number); },
+        "with --device cuda: the same by the compute capability (90 for 9.0)");
+    capability->check(CLI::Range(60, 999))
+        ->type_name("NUMBER")
+        ->needs("--device")
+        ->excludes(target)
+        ->excludes(architecture);
     command->add_flag("--source", kernel_.has_source, "print the generated text");
     command->add_flag("--tensor-program", kernel_.has_tensor_program, "print the tensor programs");
     command->add_flag("--loop-program", kernel_.has_loop_program, "print the loop programs");
@@ -115,7 +123,8 @@ private:
         ->check(is_given)
         ->type_name("FILE")
         ->excludes(target)
-        ->excludes(capability);
+        ->excludes(capability)
+        ->excludes(architecture);
     command->callback([this] { code_ = run_kernel(kernel_); });
   }
   void add_mesh() {
@@ -141,7 +150,9 @@ private:
   void add_machine() {
     auto* command = app_.add_subcommand("machine", "the ceilings of this machine, or of a device, measured");
     command->add_flag("--json", machine_.is_json, "print JSON");
-    command->add_option("--device", machine_.device, "what is measured: host, opencl, cuda (opencl:1: the second one)")
+    command
+        ->add_option("--device", machine_.device,
+                     "what is measured: host, opencl, cuda, hip (opencl:1: the second one)")
         ->capture_default_str()
         ->type_name("NAME");
     command->add_flag("--fresh", machine_.is_fresh, "measure again instead of using the remembered figures");

@@ -32,8 +32,7 @@ struct KernelOptions {
   ProblemOptions problem;
   std::string
       target; ///< path of the record of a device that kernels are generated for; if empty, they are for --device
-  /// Compute capability without its point (90) that kernels are compiled for, without a device; 0: none.
-  int compute_capability = 0;
+  std::string architecture; ///< kernels are compiled for it without a device ("sm_90"); "": they are for --device
   bool has_source = false, has_tensor_program = false, has_loop_program = false;
   std::string matrix; ///< path for the operator's matrix in the format Matrix Market; not written if empty
 };

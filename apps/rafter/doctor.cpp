@@ -10,6 +10,7 @@
 #include <rafter/base/text.hpp>
 #include <rafter/device/device.hpp>
 #include <rafter/device/gpu/gpu_device.hpp>
+#include <rafter/device/gpu/gpu_library.hpp>
 #include <rafter/device/host/cache_directory.hpp>
 #include <rafter/device/host/cpu.hpp>
 #include <rafter/device/host/process.hpp>
@@ -41,7 +42,6 @@ constexpr std::array compilers{
 constexpr std::array optional_tools{
     Tool{"gmsh", "makes meshes for Rafter to read", "apt-get install gmsh"},
     Tool{"mpirun", "parallel runs: not used by this version", "apt-get install openmpi-bin"},
-    Tool{"hipcc", "HIP devices: not used by this version", "install ROCm"},
 };
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -84,7 +84,7 @@ std::string ceilings_text(const device::Capabilities& device) {
 }
 
 /// One row for each device of a kind, or one that says how to get them.
-std::vector<Row> rows_of_devices(const std::string& kind, const char* how_to_get,
+std::vector<Row> rows_of_devices(const std::string& kind, const std::string& how_to_get,
                                  const std::function<std::vector<device::DeviceDescription>()>& list) {
   const std::string purpose = "runs kernels (--device " + kind + ":i)";
   std::vector<Row> rows;
@@ -104,14 +104,15 @@ std::vector<Row> rows_of_devices(const std::string& kind, const char* how_to_get
   return rows;
 }
 
-/// The compiler of kernels for CUDA devices, which needs none.
-Row nvrtc_row() {
-  const std::string purpose = "compiles kernels for CUDA (--device cuda, rafter kernel --sm)";
+/// The run-time compiler of a maker, which needs no device.
+Row compiler_row(const device::GpuMaker& maker) {
+  const std::string language = maker.driver.language;
+  const auto purpose = "compiles kernels for --device " + language;
   try {
-    const auto compiler = device::GpuCompiler::instance(device::cuda().compiler);
-    return {"NVRTC", "works", purpose, compiler->path().string() + ", " + compiler->version()};
+    const auto compiler = device::GpuCompiler::instance(maker.compiler);
+    return {maker.compiler.name, "works", purpose, compiler->path().string() + ", " + compiler->version()};
   } catch (const base::EnvironmentError& error) {
-    return {"NVRTC", "missing", purpose, first_line(error.what())};
+    return {maker.compiler.name, "missing", purpose, first_line(error.what())};
   }
 }
 
@@ -162,10 +163,12 @@ int run_doctor() {
   rows.push_back(device_row("checked", "looks for faults (--device checked)", has_checked));
   for (auto& row : rows_of_devices("opencl", "to get one: ./rafter.sh setup opencl", device::opencl_devices))
     rows.push_back(std::move(row));
-  for (auto& row : rows_of_devices("cuda", "this machine has no device that NVIDIA's driver serves",
-                                   [] { return device::gpu_devices(device::cuda()); }))
-    rows.push_back(std::move(row));
-  rows.push_back(nvrtc_row());
+  for (const auto* maker : device::gpu_makers()) {
+    const auto missing = std::string("this machine has no device that ") + maker->driver.driver + " serves";
+    for (auto& row : rows_of_devices(maker->driver.language, missing, [maker] { return device::gpu_devices(*maker); }))
+      rows.push_back(std::move(row));
+    rows.push_back(compiler_row(*maker));
+  }
   for (const auto& tool : optional_tools) rows.push_back(tool_row(tool, is_found));
   const auto vector_sets = device::vector_instruction_sets(device::cpu().instruction_sets);
   fmt::print("rafter {}\n{}\n{}\n", RAFTER_VERSION, device::cpu().model,

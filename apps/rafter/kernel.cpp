@@ -130,15 +130,37 @@ machine::DeviceRecord read_record(const std::string& file) {
   }
 }
 
-/// The compiler for kernels in a language that needs no device; null: there is none for it, or not on this machine.
+/// The maker whose kernels are written in a language, which its compiler compiles without a device; null: there is
+/// none.
+const device::GpuMaker* maker_of(const std::string& language) {
+  for (const auto* maker : device::gpu_makers())
+    if (language == maker->driver.language) return maker;
+  return nullptr;
+}
+
+/// The compiler of a language, if it needs no device and is on this machine.
 std::shared_ptr<const device::GpuCompiler> compiler_of(const std::string& language) {
-  const auto& maker = device::cuda();
-  if (language != maker.driver.language) return nullptr;
+  const auto* maker = maker_of(language);
+  if (maker == nullptr) return nullptr;
   try {
-    return device::GpuCompiler::instance(maker.compiler);
+    return device::GpuCompiler::instance(maker->compiler);
   } catch (const base::EnvironmentError&) {
     return nullptr;
   }
+}
+
+/// A device of which nothing but the architecture is known. Throws InputError for architectures that kernels do not run
+/// on, and EnvironmentError where there is no compiler for them.
+machine::DeviceRecord record_of_architecture(const std::string& device, const std::string& architecture) {
+  const auto* maker = maker_of(device);
+  if (maker == nullptr)
+    throw base::InputError("kernel: --sm and --architecture go with --device cuda or hip, not with " + device);
+  const auto capabilities = device::capabilities_of(architecture, device);
+  if (!capabilities.has_atomic_doubles)
+    throw base::InputError("kernel: --architecture " + architecture +
+                           ": kernels need one that adds doubles atomically, as sm_60 and gfx90a do");
+  (void)device::GpuCompiler::instance(maker->compiler); // compiling is what the option asks for
+  return machine::typical_device(capabilities);
 }
 
 /// Compiles a kernel and prints what it takes of the device.
@@ -203,15 +225,9 @@ int run_kernel(const KernelOptions& options) {
   auto problem = io::read_problem(options.problem.file, options.problem.overrides);
   problem.output.file.clear(); // the subcommand solves nothing, so that there is no output
   if (!options.target.empty()) return run_target(std::move(problem), options, read_record(options.target));
-  if (options.compute_capability > 0) {
-    const std::string language = device::cuda().driver.language;
-    if (options.problem.device != language)
-      throw base::InputError("kernel: --sm goes with --device cuda, not with " + options.problem.device);
-    (void)device::GpuCompiler::instance(device::cuda().compiler); // it is what the option asks for
-    return run_target(
-        std::move(problem), options,
-        machine::typical_device(device::capabilities_of("sm_" + std::to_string(options.compute_capability), language)));
-  }
+  if (!options.architecture.empty())
+    return run_target(std::move(problem), options,
+                      record_of_architecture(options.problem.device, options.architecture));
   base::claim_outputs(std::vector<base::NamedFile>{{"--matrix", options.matrix}}, input_files(problem));
   const auto made = prepare_operators(
       problem, {.device = options.problem.device, .threads = options.problem.threads, .plan = options.problem.plan});

@@ -114,7 +114,7 @@ int run_device(const MachineOptions& options) {
   const auto device = device::make_device(options.device);
   if (device->capabilities().description.empty())
     throw base::InputError("machine: --device " + options.device +
-                           ": accepted are host, opencl and cuda (opencl:1: the second one)");
+                           ": accepted are host, opencl, cuda and hip (opencl:1: the second one)");
   const auto record = tune::load_or_probe(device, {.is_fresh = options.is_fresh});
   if (options.is_json)
     fmt::print("{}\n", base::trimmed(machine::to_json(record)));

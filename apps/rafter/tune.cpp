@@ -96,9 +96,9 @@ void write_record(const std::string& path, const std::string& title, const probl
 
 int run_tune(const TuneOptions& options) {
   if (options.problem.device == "checked")
-    throw base::InputError(
-        "tune: --device checked: accepted are host, opencl and cuda (opencl:1: the second one), where time is of the "
-        "kernels alone");
+    throw base::InputError("tune: --device checked: accepted are host, opencl, cuda and hip (opencl:1: the second "
+                           "one), where time is of the "
+                           "kernels alone");
   auto problem = io::read_problem(options.problem.file, options.problem.overrides);
   base::claim_outputs(std::vector<base::NamedFile>{{"--record", options.record}}, input_files(problem));
   problem.output.file.clear(); // the subcommand solves nothing, so that there is no output

@@ -7,6 +7,9 @@
 namespace rafter::device {
 
 Architecture architecture(const std::string& name) {
+  // CDNA 2 and later: 256 vector registers of an item, and as many for matrix units and what is moved there.
+  for (const char* of_amd : {"gfx90a", "gfx942", "gfx950"})
+    if (name == of_amd) return {.registers_per_item = 256, .has_atomic_doubles = true};
   constexpr std::string_view of_nvidia = "sm_";
   int number = 0;
   if (!name.starts_with(of_nvidia) ||
@@ -25,14 +28,15 @@ Architecture architecture(const std::string& name) {
 
 Capabilities capabilities_of(const std::string& name, const std::string& language) {
   auto known = architecture(name);
+  const bool is_of_amd = name.starts_with("gfx");
   return {.description = name,
           .architecture = name,
           .languages = {language},
           .most_items = 1024,
-          .sub_group_width = 32,
+          .sub_group_width = is_of_amd ? 64 : 32,
           .registers_per_item = known.registers_per_item,
-          .registers_per_unit = 65536,
-          .shared_bytes = std::size_t{48} << 10,
+          .registers_per_unit = is_of_amd ? 131072 : 65536,
+          .shared_bytes = std::size_t{is_of_amd ? 64U : 48U} << 10,
           .work_bytes_per_item = known.work_bytes_per_item,
           .matrix_shapes = std::move(known.matrix_shapes),
           .has_atomic_doubles = known.has_atomic_doubles};

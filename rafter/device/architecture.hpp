@@ -21,12 +21,12 @@ struct Architecture {
 /// Looks up an architecture by the name under which compilers know it, such as "sm_90". Figures of NVIDIA's are those
 /// of the CUDA C++ Programming Guide (technical specifications per compute capability: 255 registers and 512 KiB of
 /// local memory per thread; atomic additions of doubles from 6.0 on) and of the PTX ISA (shapes of `mma` on doubles).
-/// Only 8.0 and 9.0 have matrix units that multiply doubles faster than other instructions do. Those of AMD's are not
-/// known.
+/// Only 8.0 and 9.0 have matrix units that multiply doubles faster than other instructions do. Those of AMD's
+/// are of its CDNA architectures, whose matrix units are not used.
 Architecture architecture(const std::string& name);
 
 /// The capabilities that all devices of an architecture have, for kernels in a language that are compiled and do not
-/// run. Those of NVIDIA's are of compute capability 7.0 and later.
+/// run. Those of NVIDIA's are of compute capability 7.0 and later, those of AMD's of CDNA 2 and later.
 Capabilities capabilities_of(const std::string& architecture, const std::string& language);
 
 } // namespace rafter::device

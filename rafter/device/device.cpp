@@ -14,7 +14,7 @@
 namespace rafter::device {
 namespace {
 
-/// A device by its name, and the function that makes it; null where this build has no such device.
+/// A device by its name, and the function that makes it.
 struct Registration {
   const char* name;
   std::shared_ptr<Device> (*make)(std::optional<int> number, int num_threads);
@@ -38,7 +38,11 @@ const std::array registrations{
                    return std::make_shared<GpuDevice>(cuda(), GpuOptions{.number = number.value_or(0)});
                  },
                  true},
-    Registration{"hip", nullptr, true},
+    Registration{"hip",
+                 [](std::optional<int> number, int) -> std::shared_ptr<Device> {
+                   return std::make_shared<GpuDevice>(hip(), GpuOptions{.number = number.value_or(0)});
+                 },
+                 true},
 };
 
 /// The device that a text names: "name", or "name:2" for the third of its kind.
@@ -76,9 +80,6 @@ std::shared_ptr<Device> make_device(const std::string& name, int num_threads) {
   for (const auto& registration : registrations) {
     const auto read = read_name(name, registration);
     if (!read.is_right) continue;
-    if (registration.make == nullptr)
-      throw base::EnvironmentError("device '" + name + "': operators do not run on " + registration.name +
-                                   " devices yet; available: host, checked, opencl, cuda");
     return registration.make(read.number, num_threads);
   }
   throw_unknown(name);

@@ -136,7 +136,9 @@ namespace {
 
 const char* const language_of_interpreters = "loops";
 
-std::vector<const Spelling*> spellings() { return {&c_spelling(), &opencl_spelling(), &cuda_spelling()}; }
+std::vector<const Spelling*> spellings() {
+  return {&c_spelling(), &opencl_spelling(), &cuda_spelling(), &hip_spelling()};
+}
 
 const Spelling& spelling_of(const std::string& language) {
   for (const auto* spelling : spellings())

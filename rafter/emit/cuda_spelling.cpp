@@ -13,13 +13,18 @@ using schedule::Type;
 
 /// The compiler may give each item as many registers as leave room for `resident` items on a multiprocessor, which has
 /// 65536: all 255 that there are for 256 items. Fewer registers for more items were slower (0083).
-std::string head(const schedule::LoopProgram& program) {
+std::string cuda_bounds(int items) {
   constexpr int resident = 256;
-  const int items = program.launch.num_items();
+  return fmt::format("{}, {}", items, std::max(1, resident / items));
+}
+/// A second number would be that of waves per processor of a unit, which items of 256 registers leave at one.
+std::string hip_bounds(int items) { return std::to_string(items); }
+
+std::string head(const schedule::LoopProgram& program, std::string (*bounds)(int items)) {
   std::string parameters;
   for (std::size_t i = 0; i < program.arguments().size(); ++i) parameters += fmt::format("void* memory_{}, ", i);
-  return fmt::format("extern \"C\" __global__ void __launch_bounds__({}, {}) entry_{}({}long begin, long end)\n{{\n",
-                     items, std::max(1, resident / items), program.name, parameters);
+  return fmt::format("extern \"C\" __global__ void __launch_bounds__({}) entry_{}({}long begin, long end)\n{{\n",
+                     bounds(program.launch.num_items()), program.name, parameters);
 }
 
 std::string argument(const schedule::LoopBuffer& buffer, int i) {
@@ -47,14 +52,17 @@ std::string atomic_add(const std::string& name, Space, Type type) {
 
 } // namespace
 
-const Spelling& cuda_spelling() {
-  static const Spelling spelling{
-      .name = "cuda",
+namespace {
+
+/// CUDA C++ and HIP differ in what bounds of a launch say.
+Spelling gpu_spelling(const char* name, std::string (*bounds)(int items)) {
+  return {
+      .name = name,
       .doubles = {"double", "", "", "", "K", ""},
       .floats = {"float", "", "", "f", "KF", "f"},
       .prelude = [](int) { return std::string(); },
       .float_prelude = [](int) { return std::string(); },
-      .head = head,
+      .head = [bounds](const schedule::LoopProgram& program) { return head(program, bounds); },
       .argument = argument,
       .batches = batches,
       .function = function,
@@ -70,6 +78,17 @@ const Spelling& cuda_spelling() {
       .function_head = "static __device__ inline ",
       .rolled_loops = {.line = "#pragma unroll 1\n", .register_bytes = 1020, .most_statements = 64},
   };
+}
+
+} // namespace
+
+const Spelling& cuda_spelling() {
+  static const auto spelling = gpu_spelling("cuda", cuda_bounds);
+  return spelling;
+}
+
+const Spelling& hip_spelling() {
+  static const auto spelling = gpu_spelling("hip", hip_bounds);
   return spelling;
 }
 

@@ -140,5 +140,7 @@ const Spelling& c_spelling();
 const Spelling& opencl_spelling();
 /// CUDA C++ without headers.
 const Spelling& cuda_spelling();
+/// The same for HIP.
+const Spelling& hip_spelling();
 
 } // namespace rafter::emit

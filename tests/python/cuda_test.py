@@ -32,8 +32,8 @@ FORMS = {  # example by shape; the degrees at which it is compiled for sm_90, an
     "periodic": ([2], []),
     "robin": ([2], []),
 }
-CASES = [(90, name, degree) for name, (degrees, _) in FORMS.items() for degree in degrees]
-CASES += [(architecture, name, degree) for architecture in (80, 100) for name, (_, degrees) in FORMS.items() for degree in degrees]
+CASES = [("sm_90", name, degree) for name, (degrees, _) in FORMS.items() for degree in degrees]
+CASES += [(architecture, name, degree) for architecture in ("sm_80", "sm_100", "gfx90a") for name, (_, degrees) in FORMS.items() for degree in degrees]
 KERNEL = re.compile(r"(\d+) registers, (\d+) bytes of local memory per item \(work arrays (\d+)\), (\d+) spilled, (\d+) bytes of shared memory")
 
 
@@ -43,11 +43,14 @@ class Cuda(command_test.CommandTest):
         return {"EMULATED_CUDA_BYTES": "100000000", "CUDA_HOME": str(pathlib.Path(os.environ["RAFTER_EMULATED_CUDA"]).parent), "LD_LIBRARY_PATH": os.environ["RAFTER_EMULATED_CUDA"],
                 **variables}
 
+    def compilers(self):
+        """The lines of doctor about NVRTC and hiprtc, where they work."""
+        lines = re.findall(r"^((NVRTC|hiprtc) +works .*)", self.run_rafter("doctor").stdout, re.MULTILINE)
+        return {name: line for line, name in lines}
+
     def require_nvrtc(self):
-        line = re.search(r"^NVRTC +(\S+) .*", self.run_rafter("doctor").stdout, re.MULTILINE)
-        if line.group(1) != "works":
-            self.skipTest("this machine has no NVRTC: " + line.group(0))
-        return line.group(0)
+        if "NVRTC" not in self.compilers():
+            self.skipTest("this machine has no NVRTC")
 
     def example(self, name):
         return str(SOURCE / "examples" / f"{name}.toml")
@@ -55,7 +58,8 @@ class Cuda(command_test.CommandTest):
     def resources(self, case):
         architecture, name, degree = case
         with tempfile.TemporaryDirectory() as cache:
-            output = self.run_rafter("kernel", self.example(name), "--device", "cuda", "--sm", str(architecture), "--set", f"fields.u.degree={degree}",
+            device = "hip" if architecture.startswith("gfx") else "cuda"
+            output = self.run_rafter("kernel", self.example(name), "--device", device, "--architecture", architecture, "--set", f"fields.u.degree={degree}",
                                      environment={"XDG_CACHE_HOME": cache}).stdout
         return [tuple(map(int, found)) for found in KERNEL.findall(output)]
 
@@ -76,22 +80,26 @@ class Cuda(command_test.CommandTest):
                 self.assertNotIn("live", pathlib.Path(log).read_text(encoding="utf-8"))
 
     def test_kernels_fit_the_registers_of_devices(self):
-        version = self.require_nvrtc()
+        compilers = self.compilers()
+        cases = [case for case in CASES if ("hiprtc" if case[0].startswith("gfx") else "NVRTC") in compilers]
+        if not cases:
+            self.skipTest("this machine has neither NVRTC nor hiprtc")
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            found = dict(zip(CASES, pool.map(self.resources, CASES)))
+            found = dict(zip(cases, pool.map(self.resources, cases)))
         lines = []
         for (architecture, name, degree), kernels in found.items():
             with self.subTest(architecture=architecture, name=name, degree=degree):
                 self.assertTrue(kernels)
-                for registers, local, work, spilled, _ in kernels if "NVRTC 13" in version else []:
+                for registers, local, work, spilled, _ in kernels if architecture.startswith("gfx") or "NVRTC 13" in compilers["NVRTC"] else []:
                     self.assertEqual(spilled, 0)
                     self.assertLessEqual(local, work + 64)
                     self.assertLessEqual(registers, 255)
-            lines += [f"sm_{architecture} {name} p={degree}: {registers} registers, {local} of {work} bytes of work arrays, {shared} shared"
-                      for registers, local, work, spilled, shared in kernels]
+            if architecture.startswith("sm_"):
+                lines += [f"{architecture} {name} p={degree}: {registers} registers, {local} of {work} bytes of work arrays, {shared} shared"
+                          for registers, local, work, spilled, shared in kernels]
         if os.environ.get("RAFTER_UPDATE_GOLDEN") == "1":
             RESOURCES.write_text("\n".join(lines) + "\n")
-        if "NVRTC 13.0" in version:  # other versions take other registers
+        if "NVRTC 13.0" in compilers.get("NVRTC", ""):  # other versions take other registers
             self.assertEqual(RESOURCES.read_text().splitlines(), lines)
 
     def test_a_text_and_its_resources_need_no_device(self):
@@ -104,7 +112,7 @@ class Cuda(command_test.CommandTest):
 
     def test_what_is_no_architecture_is_refused(self):
         kernel = ["kernel", self.example("poisson"), "--sm"]
-        self.assert_refused(self.run_rafter(*kernel, "90", "--device", "opencl"), "--sm goes with --device cuda")
+        self.assert_refused(self.run_rafter(*kernel, "90", "--device", "opencl"), "go with --device cuda or hip")
         self.assert_refused(self.run_rafter(*kernel, "52", "--device", "cuda"), "--sm")
         result = self.run_rafter(*kernel, "60", "--device", "cuda", environment=self.environment_of()) # the emulated compiler knows 75 and more
         self.assertEqual(result.returncode, command_test.ENVIRONMENT)

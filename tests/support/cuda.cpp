@@ -21,20 +21,29 @@ template <class Function> Function* function(const char* name) {
   return result;
 }
 
+device::GpuNames emulated(device::GpuNames names) {
+  names.libraries = {driver_path};
+  return names;
+}
+
+device::GpuCompilerNames emulated(device::GpuCompilerNames names) {
+  names.homes = names.folders = names.wheels = {};
+  names.libraries = {compiler_path};
+  return names;
+}
+
 } // namespace
 
 const device::GpuMaker& emulated_cuda() {
-  static const auto driver = [] {
-    auto names = device::cuda_names();
-    names.libraries = {driver_path};
-    return names;
-  }();
-  static const auto compiler = [] {
-    auto names = device::nvrtc_names();
-    names.homes = names.folders = names.wheels = {};
-    names.libraries = {compiler_path};
-    return names;
-  }();
+  static const auto driver = emulated(device::cuda_names());
+  static const auto compiler = emulated(device::nvrtc_names());
+  static const device::GpuMaker maker{.driver = driver, .compiler = compiler};
+  return maker;
+}
+
+const device::GpuMaker& emulated_hip() {
+  static const auto driver = emulated(device::hip_names());
+  static const auto compiler = emulated(device::hiprtc_names());
   static const device::GpuMaker maker{.driver = driver, .compiler = compiler};
   return maker;
 }

@@ -8,8 +8,9 @@
 
 namespace rafter::test {
 
-/// A maker whose driver and compiler are the emulation in tests/support/emulated_cuda: kernels run on the processor.
+/// Makers whose drivers and compilers are the emulation in tests/support/emulated_cuda: kernels run on the processor.
 const device::GpuMaker& emulated_cuda();
+const device::GpuMaker& emulated_hip();
 
 /// What was made by the emulated driver and not given back, "KIND COUNT" each; calls of a function so far.
 std::vector<std::string> emulated_live();

@@ -30,27 +30,35 @@ private:
   test::Folder folder_;
 };
 
-enum class Kind { emulated, real };
-void PrintTo(Kind kind, std::ostream* out) { *out << (kind == Kind::emulated ? "emulated" : "real"); }
+enum class Kind { emulated, emulated_hip, real };
 
 class Cuda : public ::testing::TestWithParam<Kind> {
 protected:
   void SetUp() override {
     if (GetParam() == Kind::real && !test::has_cuda()) GTEST_SKIP() << "this machine has no CUDA device with NVRTC";
   }
-  Fresh fresh_{GetParam() == Kind::real ? cuda() : test::emulated_cuda()};
+  Fresh fresh_{GetParam() == Kind::real           ? cuda()
+               : GetParam() == Kind::emulated_hip ? test::emulated_hip()
+                                                  : test::emulated_cuda()};
 };
 
-INSTANTIATE_TEST_SUITE_P(Devices, Cuda, ::testing::Values(Kind::emulated, Kind::real),
-                         [](const auto& test) { return test.param == Kind::emulated ? "Emulated" : "Real"; });
+std::string name_of(Kind kind) {
+  return kind == Kind::real ? "Real" : kind == Kind::emulated_hip ? "EmulatedHip" : "Emulated";
+}
+void PrintTo(Kind kind, std::ostream* out) { *out << name_of(kind); }
+
+INSTANTIATE_TEST_SUITE_P(Devices, Cuda, ::testing::Values(Kind::emulated, Kind::emulated_hip, Kind::real),
+                         [](const auto& test) { return name_of(test.param); });
 
 TEST_P(Cuda, DevicesSayWhatTheyCan) {
   const auto capabilities = fresh_.device()->capabilities();
   EXPECT_NE(capabilities.description, "");
-  EXPECT_TRUE(capabilities.architecture.starts_with("sm_"));
-  EXPECT_EQ(capabilities.languages, std::vector<std::string>{"cuda"});
+  const bool is_hip = GetParam() == Kind::emulated_hip;
+  EXPECT_EQ(capabilities.architecture.substr(0, 3), is_hip ? "gfx" : "sm_");
+  EXPECT_EQ(capabilities.architecture.find(':'), std::string::npos);
+  EXPECT_EQ(capabilities.languages, std::vector<std::string>{is_hip ? "hip" : "cuda"});
   EXPECT_GE(capabilities.num_compute_units, 1);
-  EXPECT_EQ(capabilities.sub_group_width, 32);
+  EXPECT_EQ(capabilities.sub_group_width, is_hip ? 64 : 32);
   EXPECT_GE(capabilities.most_items, 512);
   EXPECT_GE(capabilities.shared_bytes, 16384U);
   EXPECT_GE(capabilities.registers_per_unit, 32768);
@@ -194,7 +202,8 @@ TEST_P(Cuda, SourcesThatDoNotCompileAreKept) {
   } catch (const base::EnvironmentError& error) {
     message = error.what();
   }
-  test::expect_mentions(message, {"NVRTC", "cannot compile a kernel for sm_", "source kept: ", ".cu", "nothing"});
+  test::expect_mentions(message, {GetParam() == Kind::emulated_hip ? "hiprtc" : "NVRTC", "cannot compile a kernel for ",
+                                  "source kept: ", "nothing"});
 }
 
 TEST_P(Cuda, DevicesThatAreNotThereAreRefused) {
@@ -343,7 +352,7 @@ TEST_F(EmulatedCuda, ThreadsShareADevice) {
 }
 
 TEST(GpuCompiler, ResourcesAreReadFromItsLog) {
-  const auto resources = resources_in(R"(ptxas info    : 0 bytes gmem, 40 bytes cmem[4]
+  const auto resources = resources_in_log(R"(ptxas info    : 0 bytes gmem, 40 bytes cmem[4]
 ptxas info    : Compiling entry function 'entry_b' for 'sm_90'
 ptxas info    : Function properties for entry_b
     3400 bytes stack frame, 16 bytes spill stores, 24 bytes spill loads

@@ -110,6 +110,7 @@ class OnCuda : public ::testing::TestWithParam<Case> {};
 TEST_P(OnCuda, ComputesWhatTheInterpreterDoesEmulated) {
   const auto text = group_text(GetParam().launch, GetParam().statements);
   expect_what_the_interpreter_computes(text, on_cuda(emulated_cuda()));
+  expect_what_the_interpreter_computes(text, on_cuda(emulated_hip()));
 }
 
 TEST_P(OnCuda, ComputesWhatTheInterpreterDoesOnADevice) {

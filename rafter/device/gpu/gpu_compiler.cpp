@@ -106,7 +106,7 @@ std::optional<int> number_before(const std::string& line, const std::string& wor
 
 } // namespace
 
-std::vector<KernelResources> resources_in(const std::string& log) {
+std::vector<KernelResources> resources_in_log(const std::string& log) {
   std::map<std::string, KernelResources> kernels;
   KernelResources* kernel = nullptr;
   bool is_of_kernel = false;
@@ -134,6 +134,50 @@ std::vector<KernelResources> resources_in(const std::string& log) {
   }
   std::vector<KernelResources> result;
   for (auto& [name, value] : kernels) result.push_back(std::move(value));
+  return result;
+}
+
+namespace {
+
+/// The number or the text that stands in MessagePack from a place on; 0 or "" where it is something else.
+std::int64_t packed_number(const std::string& bytes, std::size_t place) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(i < bytes.size() ? bytes[i] : 0); };
+  constexpr unsigned char first_of_one_byte = 0xcc; // then two, four and eight bytes, the highest first
+  const unsigned kind = byte(place);
+  if (kind < 0x80) return kind;
+  if (kind < first_of_one_byte || kind > first_of_one_byte + 3U) return 0;
+  std::int64_t result = 0;
+  for (std::size_t i = 1; i <= std::size_t{1} << (kind - first_of_one_byte); ++i)
+    result = result << 8 | byte(place + i);
+  return result;
+}
+std::string packed_text(const std::string& bytes, std::size_t place) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(i < bytes.size() ? bytes[i] : 0); };
+  constexpr unsigned short_text = 0xa0, most_of_short_text = 31, text_of_one_byte = 0xd9;
+  const unsigned kind = byte(place);
+  if (kind >= short_text && kind <= short_text + most_of_short_text) return bytes.substr(place + 1, kind - short_text);
+  return kind == text_of_one_byte ? bytes.substr(place + 2, byte(place + 1)) : "";
+}
+
+} // namespace
+
+std::vector<KernelResources> resources_in_code_object(const std::string& code) {
+  constexpr std::string_view first = ".group_segment_fixed_size"; // of the keys that are read
+  std::vector<KernelResources> result;
+  for (auto begin = code.find(first); begin != std::string::npos;) {
+    const auto end = code.find(first, begin + first.size());
+    const auto place_of = [&](std::string_view key) {
+      const auto place = code.find(key, begin);
+      return place < end && place != std::string::npos ? place + key.size() : code.size();
+    };
+    const auto number = [&](std::string_view key) { return packed_number(code, place_of(key)); };
+    result.push_back({.name = packed_text(code, place_of(".name")),
+                      .registers = static_cast<int>(number(".vgpr_count")),
+                      .stack_bytes = static_cast<int>(number(".private_segment_fixed_size")),
+                      .spilled_bytes = 4 * static_cast<int>(number(".vgpr_spill_count")),
+                      .shared_bytes = number(first)});
+    begin = end;
+  }
   return result;
 }
 
@@ -280,7 +324,8 @@ GpuCode GpuCompiler::compile(const std::string& source, const std::string& archi
   if (code != 0) throw fail("code " + std::to_string(code) + "\n" + first_lines(log, 20));
   GpuCode result{.code = has_code ? text_of(get_code_size_, get_code_) : "",
                  .text = text_of(get_text_size_, get_text_),
-                 .kernels = resources_in(log)};
+                 .kernels = {}};
+  result.kernels = names_.resources(log, result.code);
   if (result.code.empty() && result.text.empty()) throw fail("it made no code");
   return result;
 }
@@ -311,6 +356,7 @@ const GpuCompilerNames& nvrtc_names() {
       .source_ending = "cu",
       .options = {"--std=c++17", "--ptxas-options=-v"},
       .option_of_architecture = "--gpu-architecture=",
+      .resources = [](const std::string& log, const std::string&) { return resources_in_log(log); },
       .newest_version = version_of_cuda_driver,
       .functions = {.version = "nvrtcVersion",
                     .create = "nvrtcCreateProgram",
@@ -324,6 +370,36 @@ const GpuCompilerNames& nvrtc_names() {
                     .text = "nvrtcGetPTX",
                     .num_architectures = "nvrtcGetNumSupportedArchs",
                     .architectures = "nvrtcGetSupportedArchs"}};
+  return names;
+}
+
+/// The hardware's atomic additions are "unsafe" as they do not reach memory of the host that is looked at meanwhile.
+const GpuCompilerNames& hiprtc_names() {
+  static const GpuCompilerNames names{
+      .name = "hiprtc",
+      .libraries = {"libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5", "libamdhip64.so.5"},
+      .builtins = "",
+      .homes = {"ROCM_PATH", "HIP_PATH"},
+      .folders = {"/opt/rocm"},
+      .wheels = {"_rocm_sdk_core/lib"},
+      .how_to_get = "install ROCm (Debian: libamdhip64-5, libhiprtc-builtins5, for devices up to gfx90a)",
+      .source_ending = "hip",
+      .options = {"--std=c++17", "-O3", "-munsafe-fp-atomics"},
+      .option_of_architecture = "--offload-arch=",
+      .resources = [](const std::string&, const std::string& code) { return resources_in_code_object(code); },
+      .newest_version = nullptr,
+      .functions = {.version = "hiprtcVersion",
+                    .create = "hiprtcCreateProgram",
+                    .compile = "hiprtcCompileProgram",
+                    .destroy = "hiprtcDestroyProgram",
+                    .log_size = "hiprtcGetProgramLogSize",
+                    .log = "hiprtcGetProgramLog",
+                    .code_size = "hiprtcGetCodeSize",
+                    .code = "hiprtcGetCode",
+                    .text_size = nullptr,
+                    .text = nullptr,
+                    .num_architectures = nullptr,
+                    .architectures = nullptr}};
   return names;
 }
 

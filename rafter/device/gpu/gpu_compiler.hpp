@@ -37,6 +37,8 @@ struct GpuCompilerNames {
   const char* source_ending;          ///< ending of the names of sources: "cu"
   std::vector<const char*> options;   ///< options of every compilation
   const char* option_of_architecture; ///< "--gpu-architecture="
+  /// Reads the resources of kernels in the log of a compilation, or in the code.
+  std::vector<KernelResources> (*resources)(const std::string& log, const std::string& code);
   /// Major version of the driver, whose compilers are not newer; 0: not known. Null: any version will do.
   int (*newest_version)();
   struct Functions {
@@ -89,8 +91,13 @@ private:
 
 /// The run-time compiler of NVIDIA.
 const GpuCompilerNames& nvrtc_names();
+/// That of AMD.
+const GpuCompilerNames& hiprtc_names();
 
 /// Reads what ptxas reports of kernels with `-v`.
-std::vector<KernelResources> resources_in(const std::string& log);
+std::vector<KernelResources> resources_in_log(const std::string& log);
+/// Reads the notes on kernels in a code object of AMD's: a map in MessagePack for each, with its keys in their order
+/// (LLVM, User Guide for AMDGPU Backend, Code Object V3 Metadata).
+std::vector<KernelResources> resources_in_code_object(const std::string& code);
 
 } // namespace rafter::device

@@ -454,4 +454,14 @@ const GpuMaker& cuda() {
   return maker;
 }
 
+const GpuMaker& hip() {
+  static const GpuMaker maker{.driver = hip_names(), .compiler = hiprtc_names()};
+  return maker;
+}
+
+std::span<const GpuMaker* const> gpu_makers() {
+  static const std::array makers{&cuda(), &hip()};
+  return makers;
+}
+
 } // namespace rafter::device

@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,10 @@ struct GpuMaker {
   const GpuNames& driver;
   const GpuCompilerNames& compiler;
 };
-/// NVIDIA.
-const GpuMaker& cuda();
+const GpuMaker& cuda(); ///< NVIDIA
+const GpuMaker& hip();  ///< AMD
+/// Both.
+std::span<const GpuMaker* const> gpu_makers();
 
 /// The graphics processors of a maker, in the order of their numbers. Throws EnvironmentError where there is no driver.
 std::vector<DeviceDescription> gpu_devices(const GpuMaker& maker);

@@ -34,7 +34,7 @@ InstalledGpu described(const GpuLibrary& library, int id) {
   result.id = id;
   auto& capabilities = result.capabilities;
   capabilities.description = name.data();
-  capabilities.version = std::string(library.names->maker) + " " + version_text(version);
+  capabilities.version = std::string(library.names->maker) + " " + version_text(*library.names, version);
   capabilities.architecture = architecture_name;
   capabilities.languages = {library.names->language};
   capabilities.num_compute_units = number(attributes.num_units);
@@ -67,9 +67,9 @@ std::string name_of(const GpuLibrary& library, std::size_t number, const Install
 
 /// All of them, in the order in which the driver numbers them.
 std::vector<InstalledGpu> installed_gpus(const GpuLibrary& library) {
-  constexpr int no_device = 100; // code of all makers
+  constexpr int no_device = 100, invalid_device = 101; // codes of all makers, of which ROCm gives the second
   const int code = library.initialise(0);
-  if (code == no_device) return {};
+  if (code == no_device || code == invalid_device) return {};
   library.check(code, std::string("starting ") + library.names->driver);
   int count = 0;
   library.check(library.count_devices(&count), "looking for devices");

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/device/gpu/gpu_library.hpp>
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <mutex>
+#include <string_view>
 
 #include <dlfcn.h>
 #include <rafter/base/error.hpp>
@@ -37,7 +40,7 @@ GpuLibrary opened(const GpuNames& names) {
   take(result.get_version, of.get_version);
   if (int version = 0; result.get_version(&version) == GpuLibrary::success && version < names.oldest_version)
     throw base::EnvironmentError(std::string(names.maker) + ": " + names.driver + " is too old: it serves version " +
-                                 version_text(version) + ", and " + version_text(names.oldest_version) +
+                                 version_text(names, version) + ", and " + version_text(names, names.oldest_version) +
                                  " or newer is needed");
   take(result.initialise, of.initialise);
   take(result.count_devices, of.count_devices);
@@ -69,7 +72,8 @@ GpuLibrary opened(const GpuNames& names) {
   take(result.get_function, of.get_function);
   take(result.get_function_attribute, of.get_function_attribute);
   take(result.launch, of.launch);
-  take_if_there(result.get_error_name, of.get_error_name);
+  if (of.get_error_name != nullptr) take_if_there(result.get_error_name, of.get_error_name);
+  if (of.get_properties != nullptr) take_if_there(result.get_properties, of.get_properties);
   return result;
 }
 
@@ -111,8 +115,9 @@ std::string text_of(int code) {
 
 } // namespace
 
-std::string version_text(int version) {
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+std::string version_text(const GpuNames& names, int version) {
+  return std::to_string(version / names.major_unit) + "." +
+         std::to_string(version % names.major_unit / names.minor_unit);
 }
 
 void GpuLibrary::check(int code, const std::string& what) const {
@@ -147,6 +152,8 @@ const GpuNames& cuda_names() {
                               .driver = "NVIDIA's driver",
                               .libraries = {"libcuda.so.1"},
                               .oldest_version = 12000,
+                              .major_unit = 1000,
+                              .minor_unit = 10,
                               .functions = {.initialise = "cuInit",
                                             .get_version = "cuDriverGetVersion",
                                             .count_devices = "cuDeviceGetCount",
@@ -178,7 +185,8 @@ const GpuNames& cuda_names() {
                                             .get_function = "cuModuleGetFunction",
                                             .get_function_attribute = "cuFuncGetAttribute",
                                             .launch = "cuLaunchKernel",
-                                            .get_error_name = "cuGetErrorName"},
+                                            .get_error_name = "cuGetErrorName",
+                                            .get_properties = nullptr},
                               .attributes = {.items_of_group = 1,
                                              .shared_bytes = 8,
                                              .items_in_step = 10,
@@ -187,6 +195,74 @@ const GpuNames& cuda_names() {
                                              .is_integrated = 18,
                                              .items_of_unit = 39},
                               .architecture = architecture_of_nvidia};
+  return names;
+}
+
+namespace {
+
+/// The name is one of the properties of a device, a structure whose layout differs from version to version: it is the
+/// only text in it that begins so.
+std::string architecture_of_amd(const GpuLibrary& library, int device) {
+  if (library.get_properties == nullptr) return "";
+  std::array<char, std::size_t{1} << 14> properties{}; // structures have about 1500 bytes
+  library.check(library.get_properties(properties.data(), device), "asking a device");
+  constexpr std::string_view begin = "gfx";
+  const auto found = std::search(properties.begin(), properties.end(), begin.begin(), begin.end());
+  const std::string name(found, std::find(found, properties.end(), '\0'));
+  return name.substr(0, name.find(':')); // what is switched on stands behind colons
+}
+
+} // namespace
+
+const GpuNames& hip_names() {
+  static const GpuNames names{.language = "hip",
+                              .maker = "HIP",
+                              .driver = "ROCm",
+                              .libraries = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"},
+                              .oldest_version = 50000000,
+                              .major_unit = 10000000,
+                              .minor_unit = 100000,
+                              .functions = {.initialise = "hipInit",
+                                            .get_version = "hipDriverGetVersion",
+                                            .count_devices = "hipGetDeviceCount",
+                                            .get_device = "hipDeviceGet",
+                                            .get_name = "hipDeviceGetName",
+                                            .get_memory = "hipDeviceTotalMem",
+                                            .get_attribute = "hipDeviceGetAttribute",
+                                            .retain_context = "hipDevicePrimaryCtxRetain",
+                                            .release_context = "hipDevicePrimaryCtxRelease",
+                                            .set_context = "hipCtxSetCurrent",
+                                            .get_free_memory = "hipMemGetInfo",
+                                            .create_stream = "hipStreamCreateWithFlags",
+                                            .destroy_stream = "hipStreamDestroy",
+                                            .wait_for_stream = "hipStreamSynchronize",
+                                            .create_event = "hipEventCreateWithFlags",
+                                            .destroy_event = "hipEventDestroy",
+                                            .record_event = "hipEventRecord",
+                                            .wait_for_event = "hipEventSynchronize",
+                                            .allocate = "hipMalloc",
+                                            .free = "hipFree",
+                                            .allocate_pinned = "hipHostMalloc",
+                                            .free_pinned = "hipHostFree",
+                                            .copy_to_device = "hipMemcpyHtoDAsync",
+                                            .copy_to_host = "hipMemcpyDtoHAsync",
+                                            .copy = "hipMemcpyDtoDAsync",
+                                            .fill = "hipMemsetD8Async",
+                                            .load_module = "hipModuleLoadData",
+                                            .unload_module = "hipModuleUnload",
+                                            .get_function = "hipModuleGetFunction",
+                                            .get_function_attribute = "hipFuncGetAttribute",
+                                            .launch = "hipModuleLaunchKernel",
+                                            .get_error_name = "hipDrvGetErrorName",
+                                            .get_properties = "hipGetDeviceProperties"},
+                              .attributes = {.items_of_group = 56,
+                                             .shared_bytes = 74,
+                                             .items_in_step = 87,
+                                             .registers_of_group = 71,
+                                             .num_units = 63,
+                                             .is_integrated = 16,
+                                             .items_of_unit = 57},
+                              .architecture = architecture_of_amd};
   return names;
 }
 

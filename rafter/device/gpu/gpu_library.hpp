@@ -20,12 +20,15 @@ struct GpuNames {
   /// is a link that is installed with headers alone.
   std::vector<const char*> libraries;
   int oldest_version; ///< oldest version of the driver that has all functions, as it gives it
+  int major_unit,
+      minor_unit; ///< a version is a sum of these units, one of each for a step of its first and second number
   struct Functions {
     const char *initialise, *get_version, *count_devices, *get_device, *get_name, *get_memory, *get_attribute,
         *retain_context, *release_context, *set_context, *get_free_memory, *create_stream, *destroy_stream,
         *wait_for_stream, *create_event, *destroy_event, *record_event, *wait_for_event, *allocate, *free,
         *allocate_pinned, *free_pinned, *copy_to_device, *copy_to_host, *copy, *fill, *load_module, *unload_module,
-        *get_function, *get_function_attribute, *launch, *get_error_name;
+        *get_function, *get_function_attribute, *launch;
+    const char *get_error_name, *get_properties; ///< null where there is none
   } functions;
   /// Numbers of the properties of a device.
   struct Attributes {
@@ -76,7 +79,8 @@ struct GpuLibrary {
   int (*launch)(void* function, unsigned groups_x, unsigned groups_y, unsigned groups_z, unsigned items_x,
                 unsigned items_y, unsigned items_z, unsigned shared_bytes, void* stream, void** arguments,
                 void** extra) = nullptr;
-  int (*get_error_name)(int code, const char** name) = nullptr; ///< null: the driver has no names
+  int (*get_error_name)(int code, const char** name) = nullptr;  ///< null: the driver has no names
+  int (*get_properties)(void* properties, int device) = nullptr; ///< null: there is none
 
   static constexpr int success = 0, out_of_memory = 2; ///< codes of all makers
   static constexpr int local_bytes_of_function = 3;    ///< number of a property of a function, of all makers
@@ -85,11 +89,13 @@ struct GpuLibrary {
   void check(int code, const std::string& what) const;
 };
 
-/// A version as drivers give it, 1000 times the first number and 10 times the second one: "12.4".
-std::string version_text(int version);
+/// A version as drivers of a maker give it: "12.4".
+std::string version_text(const GpuNames& names, int version);
 
 /// NVIDIA's driver, libcuda.so.1.
 const GpuNames& cuda_names();
+/// AMD's, by the runtime HIP of ROCm.
+const GpuNames& hip_names();
 
 /// The library of a maker. Throws EnvironmentError, which says how to get it, where it is missing or too old.
 std::shared_ptr<const GpuLibrary> gpu_library(const GpuNames& names);

@@ -479,4 +479,56 @@ int cuGetErrorName(int code, const char** name) {
   return 0;
 }
 
+// The same functions under the names of HIP, but for those that answer otherwise.
+#define UNDER_NAME(name, of, ...) int name(__VA_ARGS__) __attribute__((alias(#of)));
+UNDER_NAME(hipInit, cuInit, unsigned)
+UNDER_NAME(hipGetDeviceCount, cuDeviceGetCount, int*)
+UNDER_NAME(hipDeviceGet, cuDeviceGet, int*, int)
+UNDER_NAME(hipDeviceGetName, cuDeviceGetName, char*, int, int)
+UNDER_NAME(hipDeviceTotalMem, cuDeviceTotalMem_v2, std::size_t*, int)
+UNDER_NAME(hipDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, void**, int)
+UNDER_NAME(hipDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, int)
+UNDER_NAME(hipCtxSetCurrent, cuCtxSetCurrent, void*)
+UNDER_NAME(hipMemGetInfo, cuMemGetInfo_v2, std::size_t*, std::size_t*)
+UNDER_NAME(hipStreamCreateWithFlags, cuStreamCreate, void**, unsigned)
+UNDER_NAME(hipStreamDestroy, cuStreamDestroy_v2, void*)
+UNDER_NAME(hipStreamSynchronize, cuStreamSynchronize, void*)
+UNDER_NAME(hipEventCreateWithFlags, cuEventCreate, void**, unsigned)
+UNDER_NAME(hipEventDestroy, cuEventDestroy_v2, void*)
+UNDER_NAME(hipEventRecord, cuEventRecord, void*, void*)
+UNDER_NAME(hipEventSynchronize, cuEventSynchronize, void*)
+UNDER_NAME(hipMalloc, cuMemAlloc_v2, std::uintptr_t*, std::size_t)
+UNDER_NAME(hipFree, cuMemFree_v2, std::uintptr_t)
+UNDER_NAME(hipHostMalloc, cuMemHostAlloc, void**, std::size_t, unsigned)
+UNDER_NAME(hipHostFree, cuMemFreeHost, void*)
+UNDER_NAME(hipMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, std::uintptr_t, const void*, std::size_t, void*)
+UNDER_NAME(hipMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, void*, std::uintptr_t, std::size_t, void*)
+UNDER_NAME(hipMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, std::uintptr_t, std::uintptr_t, std::size_t, void*)
+UNDER_NAME(hipMemsetD8Async, cuMemsetD8Async, std::uintptr_t, unsigned char, std::size_t, void*)
+UNDER_NAME(hipModuleLoadData, cuModuleLoadData, void**, const void*)
+UNDER_NAME(hipModuleUnload, cuModuleUnload, void*)
+UNDER_NAME(hipModuleGetFunction, cuModuleGetFunction, void**, void*, const char*)
+UNDER_NAME(hipFuncGetAttribute, cuFuncGetAttribute, int*, int, void*)
+UNDER_NAME(hipModuleLaunchKernel, cuLaunchKernel, void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+           unsigned, void*, void**, void**)
+int hipDriverGetVersion(int* version) {
+  EMULATED("hipDriverGetVersion")
+  *version = 50221153; // 5.2
+  return 0;
+}
+int hipDeviceGetAttribute(int* value, int attribute, int) {
+  EMULATED("hipDeviceGetAttribute")
+  static const std::map<int, int> values{{56, 1024}, {74, 65536}, {87, 64}, {71, 65536}, {63, 4}, {16, 0}, {57, 2048}};
+  const auto found = values.find(attribute);
+  if (found == values.end()) return invalid_value;
+  *value = found->second;
+  return 0;
+}
+int hipGetDeviceProperties(void* properties, int) {
+  EMULATED("hipGetDeviceProperties")
+  constexpr std::size_t place = 640; // somewhere between other properties
+  std::strcpy(static_cast<char*>(properties) + place, "gfx90a:sramecc+:xnack-");
+  return 0;
+}
+
 } // extern "C"

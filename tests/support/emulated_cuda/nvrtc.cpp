@@ -139,4 +139,16 @@ int nvrtcGetPTXSize(void*, std::size_t* size) {
 }
 int nvrtcGetPTX(void*, char*) { return 0; }
 
+// The same functions under the names of HIP.
+#define UNDER_NAME(name, of, ...) int name(__VA_ARGS__) __attribute__((alias(#of)));
+UNDER_NAME(hiprtcVersion, nvrtcVersion, int*, int*)
+UNDER_NAME(hiprtcCreateProgram, nvrtcCreateProgram, void**, const char*, const char*, int, const char* const*,
+           const char* const*)
+UNDER_NAME(hiprtcDestroyProgram, nvrtcDestroyProgram, void**)
+UNDER_NAME(hiprtcCompileProgram, nvrtcCompileProgram, void*, int, const char* const*)
+UNDER_NAME(hiprtcGetProgramLogSize, nvrtcGetProgramLogSize, void*, std::size_t*)
+UNDER_NAME(hiprtcGetProgramLog, nvrtcGetProgramLog, void*, char*)
+UNDER_NAME(hiprtcGetCodeSize, nvrtcGetCUBINSize, void*, std::size_t*)
+UNDER_NAME(hiprtcGetCode, nvrtcGetCUBIN, void*, char*)
+
 } // extern "C"
