@@ -61,8 +61,7 @@ public:
   const std::filesystem::path& path() const { return path_; } ///< path of the library
   /// Compiles a source for an architecture ("sm_90"). For one that is newer than the compiler there is only a text, for
   /// the newest architecture before it. May be called on several threads. Throws EnvironmentError on failure, with the
-  /// first lines of the log and the place where the source is kept: `kept` with the ending of
-  /// sources.
+  /// first lines of the log and the place where the source is kept: `kept` with the ending of sources.
   GpuCode compile(const std::string& source, const std::string& architecture, const std::filesystem::path& kept) const;
 
 private:
