@@ -270,7 +270,9 @@ TEST(OpenClCapabilities, AreWhatMakersTellAndWhatFollowsFromTheArchitecture) {
   const auto cdna = asked("gfx90a:sramecc+:xnack-", " cl_amd_device_attribute_query", {{0x4043, 64}});
   EXPECT_EQ(cdna.architecture, "gfx90a");
   EXPECT_EQ(cdna.sub_group_width, 64);
-  EXPECT_EQ(cdna.registers_per_item, 0) << "not known";
+  EXPECT_EQ(cdna.registers_per_item, 256);
+  EXPECT_TRUE(cdna.has_atomic_doubles);
+  EXPECT_EQ(cdna.work_bytes_per_item, 0) << "not known";
 
   const auto unknown = asked("X", "", {});
   EXPECT_EQ(unknown.architecture, "");
@@ -284,6 +286,7 @@ TEST(OpenClArchitecture, FasterMatrixUnitsAreThoseOfTwoArchitectures) {
   EXPECT_TRUE(device::architecture("sm_86").matrix_shapes.empty());
   EXPECT_FALSE(device::architecture("sm_52").has_atomic_doubles);
   EXPECT_EQ(device::architecture("sm_x").registers_per_item, 0);
+  EXPECT_EQ(device::architecture("gfx900").registers_per_item, 0);
   EXPECT_EQ(device::architecture("").registers_per_item, 0);
 }
 
