@@ -96,7 +96,7 @@ const GpuCompilerNames& hiprtc_names();
 /// Reads what ptxas reports of kernels with `-v`.
 std::vector<KernelResources> resources_in_log(const std::string& log);
 /// Reads the notes on kernels in a code object of AMD's: a map in MessagePack for each, with its keys in their order
-/// (LLVM, User Guide for AMDGPU Backend, Code Object V3 Metadata).
+/// (LLVM, User Guide for AMDGPU Backend, Code Object V3 Metadata). Spilled bytes may be in registers of matrix units.
 std::vector<KernelResources> resources_in_code_object(const std::string& code);
 
 } // namespace rafter::device
