@@ -59,10 +59,15 @@ schedule::Target graphics() {
           .matrix_shapes = {}};
 }
 
-TEST(KernelLowering, GroupsFillWhatRunsInStepUnlessAStackHoldsTheirWorkArrays) {
+/// Groups of graphics processors have 128 items, or as many as are accepted; those of processors what runs in step.
+TEST(KernelLowering, GroupsAreAsLargeAsDevicesWantUnlessAStackHoldsTheirWorkArrays) {
   const auto plan = plan_of("mapping=cell_per_item vector_width=1 contraction=collocated");
   Action action(test::laplace());
   action.kernel.target = graphics();
+  EXPECT_EQ(KernelLowering(action.kernel).lower(plan).loops.launch.batches, 128 / 8);
+  action.kernel.target.most_items = 64;
+  EXPECT_EQ(KernelLowering(action.kernel).lower(plan).loops.launch.batches, 64 / 8);
+  action.kernel.target.is_processor = true;
   EXPECT_EQ(KernelLowering(action.kernel).lower(plan).loops.launch.batches, 32 / 8);
   const double item_bytes = schedule::work_bytes(KernelLowering(action.kernel).lower(plan).loops);
   action.kernel.target.most_group_work_bytes = static_cast<std::int64_t>(2.5 * 8 * item_bytes);
