@@ -108,7 +108,7 @@ class Devices(command_test.CommandTest):
         self.assertEqual(result.returncode, command_test.DONE, result.stderr)
         self.assertIn("kernels in the language opencl for NVIDIA H200", result.stdout)
         self.assertRegex(result.stdout, r"mapping=cell_per_item")
-        self.assertRegex(result.stdout, r"reqd_work_group_size\(8, 4, 1\)")
+        self.assertRegex(result.stdout, r"reqd_work_group_size\(8, 16, 1\)")
         self.assertNotIn("time:", result.stdout)
         given = self.run_rafter("kernel", problem, "--target", target, "--plan", "factors=recompute")
         self.assertRegex(given.stdout, r"factors=recompute.* \(given\)")
