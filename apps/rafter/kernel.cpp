@@ -155,6 +155,9 @@ machine::DeviceRecord record_of_architecture(const std::string& device, const st
   const auto* maker = maker_of(device);
   if (maker == nullptr)
     throw base::InputError("kernel: --sm and --architecture go with --device cuda or hip, not with " + device);
+  if (!architecture.starts_with(maker->driver.architecture_prefix)) // some compilers crash on those of others
+    throw base::InputError("kernel: --architecture " + architecture + ": those of --device " + device + " begin with " +
+                           maker->driver.architecture_prefix);
   const auto capabilities = device::capabilities_of(architecture, device);
   if (!capabilities.has_atomic_doubles)
     throw base::InputError("kernel: --architecture " + architecture +
@@ -168,7 +171,7 @@ void print_resources(const op::KernelInfo& info, const device::GpuCompiler& comp
   device::keep_private_temporary(); // it may hold the source of a kernel that does not compile
   const auto folder = device::CacheDirectory().path();
   const auto start = std::chrono::steady_clock::now();
-  const auto code = compiler.compile(info.source, architecture, folder / ("failed." + info.name));
+  const auto code = compiler.compile(info.source, architecture, folder / "failed");
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   for (const auto& kernel : code.kernels)
     fmt::print("  {}: {} registers, {} bytes of local memory per item (work arrays {}), {} spilled, {} bytes of shared "

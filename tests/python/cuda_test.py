@@ -118,6 +118,8 @@ class Cuda(command_test.CommandTest):
         kernel = ["kernel", self.example("poisson"), "--sm"]
         self.assert_refused(self.run_rafter(*kernel, "90", "--device", "opencl"), "go with --device cuda or hip")
         self.assert_refused(self.run_rafter(*kernel, "52", "--device", "cuda"), "--sm")
+        self.assert_refused(self.run_rafter(*kernel, "90", "--device", "hip"), "begin with gfx")
+        self.assert_refused(self.run_rafter("kernel", self.example("poisson"), "--device", "cuda", "--architecture", "gfx90a"), "begin with sm_")
         result = self.run_rafter(*kernel, "60", "--device", "cuda", environment=self.environment_of()) # the emulated compiler knows 75 and more
         self.assertEqual(result.returncode, command_test.ENVIRONMENT)
         self.assertIn("not for sm_60", result.stderr)

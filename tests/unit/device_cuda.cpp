@@ -268,7 +268,7 @@ TEST_F(EmulatedCuda, ReasonsAreNamed) {
                           {"allocating 600000 of the 1000000 bytes", "'emulated device 0'", "exhausted", "coarser"});
   }
   {
-    const test::Environment local("EMULATED_CUDA_LOCAL", "1000000"); // of each of 4 * 2048 items
+    const test::Environment local("EMULATED_CUDA_LOCAL", "1000000"); // bytes of each item that the device holds at once
     const auto program = fresh_.device()->compile(cuda_numbers);
     test::expect_mentions(message_of([&] { program->kernel("numbers"); }),
                           {"kernel numbers", "1000000 bytes", "8192 items", "8.2 GB", "4.0 GB are free"});
@@ -369,6 +369,40 @@ ptxas info    : Used 24 registers, 400 bytes cmem[0]
       {.name = "entry_a", .registers = 24},
       {.name = "entry_b", .registers = 128, .stack_bytes = 3400, .spilled_bytes = 16, .shared_bytes = 17408}};
   EXPECT_EQ(resources, expected);
+}
+
+/// A key of a map in MessagePack, and what stands behind it.
+std::string packed(const std::string& key, const std::string& value) {
+  constexpr unsigned char short_text = 0xa0, text_of_one_byte = 0xd9;
+  const auto size = static_cast<unsigned char>(key.size());
+  const auto head = size < 32 ? std::string{static_cast<char>(short_text | size)}
+                              : std::string{static_cast<char>(text_of_one_byte), static_cast<char>(size)};
+  return head + key + value;
+}
+
+TEST(GpuCompiler, ResourcesAreReadFromCodeObjects) {
+  using namespace std::string_literals;
+  const auto name = [](const std::string& text) { return packed(".name", packed(text, "")); };
+  const auto long_name = "entry_" + std::string(40, 'b');
+  // Numbers of one byte, and of 0xcc one, 0xcd two and 0xce four bytes behind that; arguments have names, too.
+  const auto code = "\x7f"
+                    "ELF" +
+                    packed(".args", name("x")) + packed(".group_segment_fixed_size", "\x00"s) + name("entry_a") +
+                    packed(".private_segment_fixed_size", "\x10"s) + packed(".vgpr_count", "\x18"s) +
+                    packed(".vgpr_spill_count", "\x00"s) + packed(".args", name("y")) +
+                    packed(".group_segment_fixed_size", "\xce\x00\x01\x00\x10"s) + name(long_name) +
+                    packed(".private_segment_fixed_size", "\xcd\x0d\x48"s) + packed(".vgpr_count", "\xcc\xff"s) +
+                    packed(".vgpr_spill_count", "\x04"s);
+  const std::vector<KernelResources> expected{
+      {.name = "entry_a", .registers = 24, .stack_bytes = 16},
+      {.name = long_name, .registers = 255, .stack_bytes = 3400, .spilled_bytes = 16, .shared_bytes = 65552}};
+  EXPECT_EQ(resources_in_code_object(code), expected);
+  EXPECT_TRUE(resources_in_code_object("").empty());
+  // An object that ends in the middle of a key or of a number has zeros for what is missing.
+  const auto short_of = resources_in_code_object(code.substr(0, code.find(".vgpr_count")));
+  ASSERT_EQ(short_of.size(), 1U);
+  EXPECT_EQ(short_of[0].registers, 0);
+  EXPECT_EQ(short_of[0].stack_bytes, 16);
 }
 
 } // namespace

@@ -162,7 +162,8 @@ std::string packed_text(const std::string& bytes, std::size_t place) {
 } // namespace
 
 std::vector<KernelResources> resources_in_code_object(const std::string& code) {
-  constexpr std::string_view first = ".group_segment_fixed_size"; // of the keys that are read
+  // Keys stand in the order of the alphabet: this one is the first of those that are read of a kernel.
+  constexpr std::string_view first = ".group_segment_fixed_size";
   std::vector<KernelResources> result;
   for (auto begin = code.find(first); begin != std::string::npos;) {
     const auto end = code.find(first, begin + first.size());
@@ -186,7 +187,7 @@ GpuCompiler::GpuCompiler(const GpuCompilerNames& names) : names_(names) { open()
 /// Takes the first library that is complete and not newer than the driver, if there is one.
 void GpuCompiler::open() {
   const int newest = names_.newest_version == nullptr ? 0 : names_.newest_version();
-  std::string objection; // of the first library that was found
+  std::string objection; // what is wrong with the first library that was found
   for (const auto& place : places(names_))
     for (const auto* name : names_.libraries) {
       path_ = place.empty() ? fs::path(name) : place / name;

@@ -90,7 +90,7 @@ private:
 
 /// The run-time compiler of NVIDIA.
 const GpuCompilerNames& nvrtc_names();
-/// That of AMD.
+/// The run-time compiler of AMD.
 const GpuCompilerNames& hiprtc_names();
 
 /// Reads what ptxas reports of kernels with `-v`.

@@ -135,7 +135,7 @@ namespace {
 
 std::string architecture_of_nvidia(const GpuLibrary& library, int device) {
   constexpr int major = 75, minor = 76; // numbers of properties
-  std::string result = "sm_";
+  std::string result = library.names->architecture_prefix;
   for (const int part : {major, minor}) {
     int value = 0;
     library.check(library.get_attribute(&value, part, device), "asking a device");
@@ -194,6 +194,7 @@ const GpuNames& cuda_names() {
                                              .num_units = 16,
                                              .is_integrated = 18,
                                              .items_of_unit = 39},
+                              .architecture_prefix = "sm_",
                               .architecture = architecture_of_nvidia};
   return names;
 }
@@ -206,7 +207,7 @@ std::string architecture_of_amd(const GpuLibrary& library, int device) {
   if (library.get_properties == nullptr) return "";
   std::array<char, std::size_t{1} << 14> properties{}; // structures have about 1500 bytes
   library.check(library.get_properties(properties.data(), device), "asking a device");
-  constexpr std::string_view begin = "gfx";
+  const std::string_view begin = library.names->architecture_prefix;
   const auto found = std::search(properties.begin(), properties.end(), begin.begin(), begin.end());
   const std::string name(found, std::find(found, properties.end(), '\0'));
   return name.substr(0, name.find(':')); // what is switched on stands behind colons
@@ -262,6 +263,7 @@ const GpuNames& hip_names() {
                                              .num_units = 63,
                                              .is_integrated = 16,
                                              .items_of_unit = 57},
+                              .architecture_prefix = "gfx",
                               .architecture = architecture_of_amd};
   return names;
 }

@@ -34,14 +34,15 @@ struct GpuNames {
   struct Attributes {
     int items_of_group, shared_bytes, items_in_step, registers_of_group, num_units, is_integrated, items_of_unit;
   } attributes;
+  const char* architecture_prefix; ///< what names of architectures begin with: "sm_"
   /// Name of the architecture of a device under which the compiler knows it.
   std::string (*architecture)(const GpuLibrary& library, int device);
 };
 
-/// The functions of the driver of a maker's graphics processors, which is opened when they are first needed: programs
-/// that run elsewhere do without it. Results are codes, 0 for success. Contexts, streams, events, modules and functions
-/// are pointers of the driver; addresses of its memory are numbers. Tests replace entries to see what failures of a
-/// driver lead to.
+/// The functions of the driver of a maker's graphics processors, which is opened when they are first needed, so
+/// that programs run on machines without it. Results are codes, 0 for success. Contexts, streams, events, modules and
+/// functions are pointers of the driver; addresses of its memory are numbers. Tests replace entries to see what
+/// failures of a driver lead to.
 struct GpuLibrary {
   const GpuNames* names = nullptr;
   using Address = std::uintptr_t;

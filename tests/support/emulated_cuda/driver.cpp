@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A library with the functions of NVIDIA's driver that Rafter takes, for tests where there is no such device: memory is
-// that of the host, kernels are the shared libraries that nvrtc.cpp makes, and their groups run one after the other
-// while the caller waits. Copies and kernels are done at once, so that missing waits are not found.
+// that of the host, kernels are the shared libraries that the emulated compiler makes, and their groups run one after
+// the other while the caller waits. Copies and kernels are done at once, so that missing waits are not found.
 //
 // EMULATED_CUDA_LOG=FILE: at the end of the process the numbers of calls are written there, one "NAME COUNT" per line,
 // then "live KIND COUNT" for what was made and not given back.

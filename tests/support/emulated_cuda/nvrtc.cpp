@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A library with the functions of NVRTC that Rafter takes, which compiles CUDA C++ for the processor: together with
-// driver.cpp kernels of CUDA devices run where there is none. The code of a program is a shared library with a function
-// run_NAME(arguments) for each kernel NAME, which runs one item, and global variables: threadIdx, blockIdx, the
-// function that is a barrier, and whether there are any. Its log has one register and no memory
-// for each kernel.
+// A library with the functions of NVIDIA's run-time compiler that Rafter takes, which compiles CUDA C++ for the
+// processor: together with the emulated driver it runs kernels of CUDA devices where there is no such device. The code
+// of a program is a shared library with a function run_NAME(arguments) for each kernel NAME, which runs one item, and
+// global variables: threadIdx, blockIdx, the function that is a barrier, and whether there are any. Its log reports one
+// register and no memory for each kernel.
 //
 // EMULATED_CUDA_COMPILER names the C++ compiler (default: that of the build). EMULATED_CUDA_BROKEN=1 lets every
 // compilation fail.
