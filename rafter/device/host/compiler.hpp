@@ -30,10 +30,15 @@ struct FlagSet {
 const std::vector<FlagSet>& flag_sets();
 std::vector<std::string> flag_set_names();
 
-/// Names the set of flags of all kernels of this process whose options name none, instead of "default". Tests, whose
-/// kernels run on few cells, compile with "quick" in half the time. Returns the name before. No other thread may be
-/// compiling. Throws InputError for unknown sets.
-std::string set_usual_flag_set(const std::string& name);
+/// How all kernels of this process are compiled, beside what their options name.
+struct UsualCompilation {
+  std::string compiler;           ///< compiler of those that name none; "" as for find_compiler()
+  std::vector<std::string> flags; ///< flags behind all others
+};
+const UsualCompilation& usual_compilation();
+/// Tests, whose kernels run on few cells, compile without optimisation. Returns what was set before. No other thread
+/// may be compiling.
+UsualCompilation set_usual_compilation(UsualCompilation compilation);
 
 /// Flags for code for the processor on which this program runs.
 std::vector<std::string> own_processor_flags();
