@@ -75,7 +75,7 @@ public:
     sigset_t signals;
     sigemptyset(&signals);
     posix_spawnattr_setsigmask(&attributes_, &signals);
-    for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGPIPE}) sigaddset(&signals, signal);
+    for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGPIPE, SIGCHLD}) sigaddset(&signals, signal);
     posix_spawnattr_setsigdefault(&attributes_, &signals);
   }
   ~SpawnAttributes() { posix_spawnattr_destroy(&attributes_); }
