@@ -137,6 +137,9 @@ typedef double V __attribute__((vector_size(lanes * 8)));
 static inline V vector(const double* p, const int* i) { return (V)__builtin_ia32_gathersiv8df((V){0}, p, *(const I*)i, -1, 8); }
 static inline V scalar(const double* p, const int* i) { return (V){p[i[0]], p[i[1]], p[i[2]], p[i[3]], p[i[4]], p[i[5]], p[i[6]], p[i[7]]}; }
 #elif defined(__AVX2__)
+#if defined(__clang__)
+#define __builtin_ia32_gathersiv4df __builtin_ia32_gatherd_pd256
+#endif
 static inline V vector(const double* p, const int* i) { return (V)__builtin_ia32_gathersiv4df((V){0}, p, *(const I*)i, (V)((__attribute__((vector_size(32))) long long){-1, -1, -1, -1}), 8); }
 static inline V scalar(const double* p, const int* i) { return (V){p[i[0]], p[i[1]], p[i[2]], p[i[3]]}; }
 #else
