@@ -54,7 +54,8 @@ std::unique_ptr<const problem::PreparedProblem> prepare_operators(const io::Prob
 }
 
 problem::Solution solve_problem(const io::Problem& file, const RunOptions& options, const problem::Progress& progress) {
-  problem::RunOptions run{.uses_measured_plans = options.plan != predicted_plan, .measures_operators = true};
+  problem::RunOptions run{.uses_measured_plans = options.plan != predicted_plan,
+                          .measures_operators = options.measures_operators};
   if (const auto memory = base::process_memory()) run.resident_bytes = memory->resident_bytes;
   const auto own = stoppable(progress);
   const auto stated = read(file, options, own, run.phases);

@@ -30,8 +30,10 @@ void require_one_process() {
 
 /// Prints the progress of the run, unless that is to be quiet.
 problem::Solution run_problem(const io::Problem& problem, const SolveOptions& options) {
-  const RunOptions run{
-      .device = options.problem.device, .threads = options.problem.threads, .plan = options.problem.plan};
+  const RunOptions run{.device = options.problem.device,
+                       .threads = options.problem.threads,
+                       .plan = options.problem.plan,
+                       .measures_operators = !options.is_quiet || !options.json.empty()}; // somebody reads their times
   if (options.is_quiet) return solve_problem(problem, run);
   Console console;
   const double rtol = problem.forms.F && !problem.time ? problem.newton.rtol : problem.solver.control.rtol;
