@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/device/host/cpu.hpp>
 #include <rafter/emit/c_family.hpp>
 #include <rafter/schedule/plan.hpp>
 
@@ -13,15 +14,14 @@ namespace rafter::op {
 
 namespace {
 
-/// Hosts take the numbers of the widest registers at a time, also those with smaller ones: sums are then the same bits
-/// on both, and several chains of additions hide their latency. Other devices have groups of items.
+/// Hosts take a register at a time, other devices groups of items.
 schedule::VectorMapping mapping_of(const device::Device& device) {
   constexpr int num_items = 128, most_lanes = 8;
   if (!emit::target(device.language()).has_lanes)
     return {.vector_width = 1,
             .num_items = static_cast<int>(
                 std::bit_floor(static_cast<unsigned>(std::clamp(device.capabilities().most_items, 2, num_items))))};
-  return {.vector_width = most_lanes, .num_items = 1};
+  return {.vector_width = std::min(most_lanes, device::register_bits(device::cpu()).back() / 64), .num_items = 1};
 }
 
 /// Memory is the limit of these loops: what longer compilation gains is lost beside it.
