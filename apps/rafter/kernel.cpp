@@ -155,7 +155,7 @@ machine::DeviceRecord record_of_architecture(const std::string& device, const st
   const auto* maker = maker_of(device);
   if (maker == nullptr)
     throw base::InputError("kernel: --sm and --architecture go with --device cuda or hip, not with " + device);
-  if (!architecture.starts_with(maker->driver.architecture_prefix)) // some compilers crash on those of others
+  if (!architecture.starts_with(maker->driver.architecture_prefix)) // hiprtc crashes on those of other makers
     throw base::InputError("kernel: --architecture " + architecture + ": those of --device " + device + " begin with " +
                            maker->driver.architecture_prefix);
   const auto capabilities = device::capabilities_of(architecture, device);

@@ -33,7 +33,7 @@ problem::Solution run_problem(const io::Problem& problem, const SolveOptions& op
   const RunOptions run{.device = options.problem.device,
                        .threads = options.problem.threads,
                        .plan = options.problem.plan,
-                       .measures_operators = !options.is_quiet || !options.json.empty()}; // somebody reads their times
+                       .measures_operators = !options.is_quiet || !options.json.empty()}; // else nobody reads them
   if (options.is_quiet) return solve_problem(problem, run);
   Console console;
   const double rtol = problem.forms.F && !problem.time ? problem.newton.rtol : problem.solver.control.rtol;

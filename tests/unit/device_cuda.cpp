@@ -268,7 +268,7 @@ TEST_F(EmulatedCuda, ReasonsAreNamed) {
                           {"allocating 600000 of the 1000000 bytes", "'emulated device 0'", "exhausted", "coarser"});
   }
   {
-    const test::Environment local("EMULATED_CUDA_LOCAL", "1000000"); // bytes of each item that the device holds at once
+    const test::Environment local("EMULATED_CUDA_LOCAL", "1000000"); // the device holds 8192 items at once
     const auto program = fresh_.device()->compile(cuda_numbers);
     test::expect_mentions(message_of([&] { program->kernel("numbers"); }),
                           {"kernel numbers", "1000000 bytes", "8192 items", "8.2 GB", "4.0 GB are free"});
@@ -371,7 +371,7 @@ ptxas info    : Used 24 registers, 400 bytes cmem[0]
   EXPECT_EQ(resources, expected);
 }
 
-/// A key of a map in MessagePack, and what stands behind it.
+/// Returns a key of a map in MessagePack and what stands behind it.
 std::string packed(const std::string& key, const std::string& value) {
   constexpr unsigned char short_text = 0xa0, text_of_one_byte = 0xd9;
   const auto size = static_cast<unsigned char>(key.size());
@@ -398,7 +398,7 @@ TEST(GpuCompiler, ResourcesAreReadFromCodeObjects) {
       {.name = long_name, .registers = 255, .stack_bytes = 3400, .spilled_bytes = 16, .shared_bytes = 65552}};
   EXPECT_EQ(resources_in_code_object(code), expected);
   EXPECT_TRUE(resources_in_code_object("").empty());
-  // An object that ends in the middle of a key or of a number has zeros for what is missing.
+  // Numbers whose keys an object does not have are zero.
   const auto short_of = resources_in_code_object(code.substr(0, code.find(".vgpr_count")));
   ASSERT_EQ(short_of.size(), 1U);
   EXPECT_EQ(short_of[0].registers, 0);

@@ -35,6 +35,7 @@ struct UsualCompilation {
   std::string compiler;           ///< compiler of those that name none; "" as for find_compiler()
   std::vector<std::string> flags; ///< flags behind all others
 };
+/// Returns what holds now.
 const UsualCompilation& usual_compilation();
 /// Tests, whose kernels run on few cells, compile without optimisation. Returns what was set before. No other thread
 /// may be compiling.
