@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <unordered_map>
+#include <vector>
 
 #include <fmt/format.h>
 #include <rafter/schedule/loop_evaluator.hpp>
@@ -50,16 +50,14 @@ struct Watched {
 class GroupMachine final : public LoopEvaluator<GroupMachine> {
 public:
   GroupMachine(const LoopProgram& program, std::span<const Argument> arguments)
-      : LoopEvaluator(static_cast<std::size_t>(program.vector_width * program.launch.num_items())), program_(program),
-        lanes_(static_cast<std::size_t>(program.vector_width)), active_(num_slots() / lanes_, true) {
+      : LoopEvaluator(program, static_cast<std::size_t>(program.vector_width * program.launch.num_items())),
+        program_(program), lanes_(static_cast<std::size_t>(program.vector_width)), active_(num_slots() / lanes_, true) {
     std::size_t next = 0;
     for (const auto& buffer : program.buffers) {
       const bool is_argument = buffer.space == Space::global;
       if (is_argument && next >= arguments.size()) throw base::InternalError("interpreter: too few arguments");
       const std::size_t copies = buffer.space == Space::work ? active_.size() : 1;
-      memory_.emplace(
-          buffer.name,
-          Watched(is_argument ? LoopMemory(buffer, arguments[next++]) : LoopMemory(buffer, copies), buffer));
+      memory_.emplace_back(is_argument ? LoopMemory(buffer, arguments[next++]) : LoopMemory(buffer, copies), buffer);
     }
   }
   void run(std::int64_t begin, std::int64_t end, Order order) {
@@ -67,12 +65,12 @@ public:
     for (std::int64_t turn = 0; turn < count; ++turn) {
       group_ = order == Order::ascending ? turn : count - 1 - turn;
       ++period_;
-      define("batch", begin + group_ * program_.launch.batches);
-      define("last_batch", end - 1);
-      statement(*program_.body);
+      define_batches(begin + group_ * program_.launch.batches, end - 1);
+      statement(body());
     }
   }
-  const Watched& memory(const std::string& buffer) const { return memory_.at(buffer); }
+  /// `buffer`: its number in the program.
+  const Watched& memory(std::size_t buffer) const { return memory_[buffer]; }
 
   template <class Visit> void each_slot(const Visit& visit) const {
     for (std::size_t item = 0; item < active_.size(); ++item)
@@ -87,39 +85,39 @@ public:
     if (node.integer == 0) return item % extents[0];
     return node.integer == 1 ? item / extents[0] % extents[1] : item / extents[0] / extents[1];
   }
-  double read(const Node& node, std::size_t slot, std::int64_t index) {
-    auto& memory = memory_.at(node.name);
+  double read(const LoopStep& step, std::size_t slot, std::int64_t index) {
+    auto& memory = memory_[step.place];
     const std::int64_t entry = place(memory, slot, index);
     const double value = memory.entries.read(entry);
-    note(memory, entry, {group_, static_cast<int>(slot / lanes_), AccessKind::read, &node});
+    note(memory, entry, {group_, static_cast<int>(slot / lanes_), AccessKind::read, step.node});
     return value;
   }
-  std::int64_t read_integer(const Node& node, std::size_t, std::int64_t index) const {
-    return memory_.at(node.name).entries.read_integer(index); // nobody writes integers
+  std::int64_t read_integer(const LoopStep& step, std::size_t, std::int64_t index) const {
+    return memory_[step.place].entries.read_integer(index); // nobody writes integers
   }
-  void tell_read(const Node&) const {}
+  void tell_read(const LoopStep&) const {}
 
 private:
   using Mask = std::vector<bool>; ///< says which items take part, shape (item)
 
-  void statement(const Node& node) {
-    switch (node.kind) {
+  void statement(LoopStep& step) {
+    switch (step.node->kind) {
     case Kind::block:
-      for (const auto& child : node.operands) statement(*child);
+      for (LoopStep* child : step.operands) statement(*child);
       break;
     case Kind::loop:
-      loop(node);
+      loop(step);
       break;
     case Kind::branch:
-      branch(node);
+      branch(step);
       break;
     case Kind::let:
     case Kind::ilet:
-      define(node);
+      define(step);
       break;
     case Kind::store:
     case Kind::add:
-      write(node);
+      write(step);
       break;
     case Kind::barrier:
       if (std::ranges::count(active_, false) > 0)
@@ -127,45 +125,46 @@ private:
       ++period_;
       break;
     case Kind::prefetch:
-      integer_value(*node.operands[0]);
+      integer_value(*step.operands[0]);
       break;
     default:
       throw base::InternalError("interpreter: not a statement");
     }
   }
   /// Runs a statement for those of the present items for which `holds`(value of the first lane).
-  template <class Holds> void run_where(const Integers& values, const Node& node, const Holds& holds) {
+  template <class Holds> void run_where(const Integers& values, LoopStep& step, const Holds& holds) {
     const Mask before = active_;
     bool is_any = false;
     for (std::size_t item = 0; item < active_.size(); ++item) {
       active_[item] = before[item] && holds(values[item * lanes_]);
       is_any = is_any || active_[item];
     }
-    if (is_any) statement(node);
+    if (is_any) statement(step);
     active_ = before;
   }
-  void branch(const Node& node) {
-    const auto condition = integer_value(*node.operands[0]);
-    run_where(condition, *node.operands[1], [](std::int64_t value) { return value != 0; });
-    run_where(condition, *node.operands[2], [](std::int64_t value) { return value == 0; });
+  void branch(LoopStep& step) {
+    const Integers condition = integer_value(*step.operands[0]); // the statements may ask for it again
+    run_where(condition, *step.operands[1], [](std::int64_t value) { return value != 0; });
+    run_where(condition, *step.operands[2], [](std::int64_t value) { return value == 0; });
   }
-  void loop(const Node& node) {
-    const auto counts = integer_value(*node.operands[0]);
+  void loop(LoopStep& step) {
+    const Integers counts = integer_value(*step.operands[0]); // the body may ask for it again
     std::int64_t most = 0;
     each_slot([&](std::size_t slot) { most = std::max(most, counts[slot]); });
     for (std::int64_t i = 0; i < most; ++i) {
-      define(node.name, i);
-      run_where(counts, *node.operands[1], [i](std::int64_t count) { return i < count; });
+      define(step, i);
+      run_where(counts, *step.operands[1], [i](std::int64_t count) { return i < count; });
     }
   }
 
-  void write(const Node& node) {
-    const auto index = integer_value(*node.operands[0]);
-    const auto value = real_value(*node.operands[1]);
-    const auto most = node.operands.size() > 2 ? integer_value(*node.operands[2])
+  void write(LoopStep& step) {
+    const auto& index = integer_value(*step.operands[0]);
+    const auto& value = real_value(*step.operands[1]);
+    const Node& node = *step.node;
+    const auto most = node.operands.size() > 2 ? integer_value(*step.operands[2])
                                                : Integers(num_slots(), std::numeric_limits<std::int64_t>::max());
     const std::size_t width = node.operands[0]->has_lane ? lanes_ : 1;
-    auto& memory = memory_.at(node.name);
+    auto& memory = memory_[step.place];
     each_slot([&](std::size_t slot) {
       const std::size_t lane = slot % lanes_;
       if (lane < width && static_cast<std::int64_t>(lane) < most[slot])
@@ -225,8 +224,8 @@ private:
   std::size_t lanes_;
   Mask active_;
   std::int64_t group_ = 0;
-  std::int64_t period_ = 0; ///< grows at every barrier and with every group
-  std::unordered_map<std::string, Watched> memory_;
+  std::int64_t period_ = 0;     ///< grows at every barrier and with every group
+  std::vector<Watched> memory_; ///< by number of the buffer
 };
 
 /// Copies of the arrays of arguments.
@@ -273,9 +272,9 @@ void interpret_launch(const LoopProgram& program, std::span<const Argument> argu
   GroupMachine ascending(program, arguments), descending(program, copies.arguments);
   ascending.run(begin, end, Order::ascending);
   descending.run(begin, end, Order::descending);
-  for (const auto& buffer : program.buffers)
-    if (buffer.space == Space::global && buffer.is_written)
-      compare(program, ascending.memory(buffer.name), descending.memory(buffer.name));
+  for (std::size_t i = 0; i < program.buffers.size(); ++i)
+    if (program.buffers[i].space == Space::global && program.buffers[i].is_written)
+      compare(program, ascending.memory(i), descending.memory(i));
 }
 
 } // namespace rafter::schedule

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One problem file, solved by the command in a temporary directory: exit code 0, status "converged", the output file there.
 
-usage: problem_test.py RAFTER PROBLEM
+usage: problem_test.py RAFTER PROBLEM [--optimised]
+
+With --optimised kernels are compiled as users compile them (tests/labels.cmake).
 
 Comments at the start of the problem file may say more:
     # expect NAME = VALUE within BOUND     value of a functional (BOUND is absolute)
@@ -56,6 +58,8 @@ def main():
     problem = tomllib.loads(text)
     wanted = expectations(text)
     failures = [(kind, fragment) for kind, fragment in wanted if kind != "expect"]
+    if "--optimised" in sys.argv[3:]:
+        os.environ["PATH"] = os.environ.get("RAFTER_USERS_PATH", os.environ["PATH"])
     with tempfile.TemporaryDirectory() as directory:
         result = subprocess.run([rafter, "solve", path, "--json", "report.json"], cwd=directory, capture_output=True,
                                 text=True, check=False)

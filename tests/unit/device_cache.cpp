@@ -77,25 +77,6 @@ TEST(Flags, UnknownSetsAreRefusedWithTheNearest) {
   EXPECT_THROW((void)device::compiler_flags({.flag_set = "O22"}), base::InputError);
 }
 
-TEST(Flags, UsualOnesStandBehindThoseOfSetsAndOptions) {
-  EXPECT_EQ(device::compiler_flags({}), device::compiler_flags({.flag_set = "default"}));
-  auto before = device::set_usual_compilation({.compiler = "", .flags = {"-O0"}});
-  EXPECT_EQ(device::compiler_flags({.flag_set = "O2", .flags = {"-O1"}}).back(), "-O0");
-  EXPECT_EQ(device::set_usual_compilation(std::move(before)).flags, std::vector<std::string>{"-O0"});
-}
-
-TEST(Flags, UsualCompilerTakesProgramsThatNameNone) {
-  const Folder folder;
-  const CountingCompiler compiler, other;
-  auto before = device::set_usual_compilation({.compiler = compiler.options().compiler, .flags = {}});
-  device::ProgramCache cache(device::CacheDirectory(folder.path()));
-  EXPECT_EQ(result_of(*cache.program(source_of(5), {})), 5);
-  EXPECT_EQ(result_of(*cache.program(source_of(6), other.options())), 6);
-  device::set_usual_compilation(std::move(before));
-  EXPECT_EQ(compiler.uses(), 1);
-  EXPECT_EQ(other.uses(), 1);
-}
-
 TEST(KernelCache, SecondProcessMemoryTakesTheFile) {
   const Folder folder;
   const CountingCompiler compiler;

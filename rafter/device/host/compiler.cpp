@@ -9,7 +9,6 @@
 #include <rafter/device/host/compiler_versions.hpp>
 #include <rafter/device/host/cpu.hpp>
 #include <rafter/device/host/process.hpp>
-#include <utility>
 
 namespace rafter::device {
 namespace {
@@ -113,11 +112,6 @@ std::vector<std::string> flag_set_names() {
 
 namespace {
 
-UsualCompilation& usual() {
-  static UsualCompilation compilation;
-  return compilation;
-}
-
 const FlagSet& flag_set(const std::string& wanted) {
   const std::string name = wanted.empty() ? "default" : wanted;
   for (const auto& set : flag_sets())
@@ -127,12 +121,6 @@ const FlagSet& flag_set(const std::string& wanted) {
 }
 
 } // namespace
-
-const UsualCompilation& usual_compilation() { return usual(); }
-
-UsualCompilation set_usual_compilation(UsualCompilation compilation) {
-  return std::exchange(usual(), std::move(compilation));
-}
 
 std::vector<std::string> own_processor_flags() {
 #if defined(__x86_64__)
@@ -149,7 +137,6 @@ std::vector<std::string> compiler_flags(const CompileOptions& options, const std
   const auto& chosen = flag_set(options.flag_set).flags;
   flags.insert(flags.end(), chosen.begin(), chosen.end());
   flags.insert(flags.end(), options.flags.begin(), options.flags.end());
-  flags.insert(flags.end(), usual().flags.begin(), usual().flags.end());
   return flags;
 }
 

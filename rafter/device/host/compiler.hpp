@@ -30,17 +30,6 @@ struct FlagSet {
 const std::vector<FlagSet>& flag_sets();
 std::vector<std::string> flag_set_names();
 
-/// How all kernels of this process are compiled, beside what their options name.
-struct UsualCompilation {
-  std::string compiler;           ///< compiler of those that name none; "" as for find_compiler()
-  std::vector<std::string> flags; ///< flags behind all others
-};
-/// Returns what holds now.
-const UsualCompilation& usual_compilation();
-/// Tests, whose kernels run on few cells, compile without optimisation. Returns what was set before. No other thread
-/// may be compiling.
-UsualCompilation set_usual_compilation(UsualCompilation compilation);
-
 /// Flags for code for the processor on which this program runs.
 std::vector<std::string> own_processor_flags();
 

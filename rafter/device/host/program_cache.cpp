@@ -12,10 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Compiler compiler_of(const CompileOptions& options) {
-  return find_compiler(options.compiler.empty() ? usual_compilation().compiler : options.compiler);
-}
-
 std::vector<std::string> all_flags(const Compiler& compiler, const CompileOptions& options) {
   auto result = own_flags(compiler);
   const auto flags = compiler_flags(options);
@@ -57,16 +53,16 @@ ProgramCache::ProgramCache(CacheDirectory directory)
            }}) {}
 
 fs::path ProgramCache::file_of(const std::string& source, const CompileOptions& options) const {
-  return binaries_.file_of(key_of(compiler_of(options), source, options));
+  return binaries_.file_of(key_of(find_compiler(options.compiler), source, options));
 }
 
 std::shared_ptr<const Program> ProgramCache::find(const std::string& source, const CompileOptions& options) {
-  return binaries_.find(key_of(compiler_of(options), source, options));
+  return binaries_.find(key_of(find_compiler(options.compiler), source, options));
 }
 
 std::shared_ptr<const Program> ProgramCache::program(const std::string& source, const CompileOptions& options) {
   if (options.language != "c") throw base::InternalError("the host device compiles C, not '" + options.language + "'");
-  const Compiler compiler = compiler_of(options);
+  const Compiler compiler = find_compiler(options.compiler);
   return binaries_.program(key_of(compiler, source, options), [&](const fs::path& folder, const fs::path& kept) {
     return build(folder, kept, compiler, source, options);
   });
