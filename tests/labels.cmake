@@ -18,9 +18,11 @@ if(NOT "$ENV{RAFTER_TEST_CACHE}" STREQUAL "")
 endif()
 set(ENV{XDG_CACHE_HOME} "${RAFTER_TEST_CACHE}")
 file(MAKE_DIRECTORY "${RAFTER_TEST_CACHE}")
-# Kernels of tests run on a few cells, so that what compiles them takes longer than they do: a gcc that does not optimise is found first.
+# Kernels of tests run on a few cells, so that compiling them takes longer than they do. A gcc that does not optimise is found
+# first, and PoCL does not optimise either.
 set(ENV{RAFTER_USERS_PATH} "$ENV{PATH}")
 set(ENV{PATH} "${RAFTER_QUICK_COMPILER_DIR}:$ENV{PATH}")
+set(ENV{POCL_EXTRA_BUILD_FLAGS} -cl-opt-disable)
 
 # label_tests(LABEL PATTERN MODULE...): the tests of the modules whose names behind <label>/<module>/ match have the label.
 function(label_tests name pattern)
@@ -41,7 +43,7 @@ function(label_tests name pattern)
       set(is_followed TRUE)
       set_tests_properties(${found} PROPERTIES LABELS ${name})
       if(name STREQUAL "optimised")
-        set_tests_properties(${found} PROPERTIES ENVIRONMENT "PATH=$ENV{RAFTER_USERS_PATH}")
+        set_tests_properties(${found} PROPERTIES ENVIRONMENT "PATH=$ENV{RAFTER_USERS_PATH};POCL_EXTRA_BUILD_FLAGS=")
       endif()
     endif()
   endforeach()

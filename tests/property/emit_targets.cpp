@@ -20,12 +20,18 @@ std::vector<Target> targets() {
   const auto emulator = [](const std::string& cpu) {
     return std::vector<std::string>{"qemu-aarch64", "-cpu", cpu, "-L", "/usr/aarch64-linux-gnu"};
   };
-  // -O2 replaces -O3 where that takes three times as long, since a batch of 8 is four registers of NEON and SSE2.
-  return {{"neon", cross, {"-march=armv8-a", "-O2"}, emulator("cortex-a57"), packages, "", 4},
-          {"sve", cross, {"-march=armv8-a+sve", "-msve-vector-bits=512"}, emulator("max,sve512=on"), packages, "", 16},
-          {"sse2", "gcc", {"-march=x86-64", "-O2"}, {}, "gcc", "sse2", 4},
+  // -O1 has what the text asks of a processor, its vectors, at a fourth of the time of -O3; one target has all of -O3.
+  return {{"neon", cross, {"-march=armv8-a", "-O1"}, emulator("cortex-a57"), packages, "", 4},
+          {"sve",
+           cross,
+           {"-march=armv8-a+sve", "-msve-vector-bits=512", "-O1"},
+           emulator("max,sve512=on"),
+           packages,
+           "",
+           16},
+          {"sse2", "gcc", {"-march=x86-64", "-O1"}, {}, "gcc", "sse2", 4},
           {"avx2", "gcc", {"-march=haswell"}, {}, "gcc", "avx2", 8},
-          {"avx512", "gcc", {"-march=skylake-avx512", "-mprefer-vector-width=512"}, {}, "gcc", "avx512dq", 16}};
+          {"avx512", "gcc", {"-march=skylake-avx512", "-mprefer-vector-width=512", "-O1"}, {}, "gcc", "avx512dq", 16}};
 }
 
 std::string missing_tools(const Target& target) {
