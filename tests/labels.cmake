@@ -95,8 +95,8 @@ label_tests(unsanitized "every_shape/TensorProgram[.]agrees_with_the_form_for_ev
 label_tests(unsanitized "shapes/VtkHdfReader[.]GivesTheSameVectorOnTheSameMesh/tetrahedron_5" unit/io)
 # Programs of all kernels of the mixed mesh are thousands of lines of text, which do what those of quadrilaterals do.
 label_tests(unsanitized "every_shape/Programs[.][A-Za-z_]*/mixed" unit/schedule)
-# Texts that depend on the compiler of Rafter show in the examples.
-label_tests(unsanitized "all/Replay[.].*/(problems_.*|.*_p[0-9]+)$" golden/command)
+# Texts that depend on the compiler of Rafter show in a few examples.
+label_tests(unsanitized "all/Replay[.].*/(problems_.*|.*_p[0-9]+|examples_(beam.*|[c-mqr].*|n[ae].*|p[el].*|poisson_(mixed|p.*)|poisson|st_.*|thermo.*))$" golden/command)
 # Hundreds of searches, among made figures and recorded ones, do in each what one does.
 label_tests(unsanitized "Search[.](FindsMade|IsWithinFivePercent|LosesOneKernel)" unit/tune)
 
