@@ -79,7 +79,10 @@ label_tests(exhaustive "every_shape/Floats[.].*/mixed$" property/operator)
 
 # --- what sanitizers run --------------------------------------------------------------------------------------------
 label_tests(threads "" unit/comm unit/device unit/operator unit/solve)
-label_tests(threads "[A-Za-z]+[.]|.*/mixed|tensor_shapes/.*/hexahedron" property/operator property/solve)
+# Of the laws: those whose names tell of threads or processes, and on the mixed mesh those that make, run and add in different ways.
+label_tests(threads ".*(Threads|Ranks)" property/operator property/solve)
+label_tests(threads "[a-z_]+/(Algebra|Assembled|CellMatrices|FacetTerms|FusedVectors|Integrals|KnownFields|Mixed|PeriodicOperator|Sparse|Systems)[.].*/mixed" property/operator)
+label_tests(threads "[a-z_]*/?(CgOfRanks|FusedCg|FusedChebyshev|Multigrid|NewtonWithMultigrid|RefreshedMultigrid|StepsInTimeWithMultigrid)[.]" property/solve)
 label_tests(interpreted "([a-z_]+/)?(Specifications|PointsInLanes|SeparableKernels|Groups[A-Za-z]*|HighDegrees|PointsInNodes|[A-Za-z]*CellVectors|LocalTraffic[A-Za-z]*|Ranks|RanksOfOneToEight)[.]"
             property/operator)
 label_tests(interpreted "([a-z_]+/)?(Assembled[.](EqualsTheKernels|HoldsWhole)|AssembledMatrix[.]HoldsNo|SystemsCompiled[.].*LooksForFaults|Plans[.](EveryRecipe|ARecipe)|Patches[.](GiveWhat|Diagonals|OfSeveral)|PeriodicOperator[.]ActsAs|Systems[.]StoredLaws|Floats[.]ThatAre(Stored|Computed)|Indices[.]OfBatches)"
@@ -96,7 +99,7 @@ label_tests(unsanitized "shapes/VtkHdfReader[.]GivesTheSameVectorOnTheSameMesh/t
 # Programs of all kernels of the mixed mesh are thousands of lines of text, which do what those of quadrilaterals do.
 label_tests(unsanitized "every_shape/Programs[.][A-Za-z_]*/mixed" unit/schedule)
 # Texts that depend on the compiler of Rafter show in a few examples.
-label_tests(unsanitized "all/Replay[.].*/(problems_.*|.*_p[0-9]+|examples_(beam.*|[c-mqr].*|n[ae].*|p[el].*|poisson_(mixed|p.*)|poisson|st_.*|thermo.*))$" golden/command)
+label_tests(unsanitized "all/Replay[.].*/(problems_.*|.*_p[0-9]+|examples_(beam|beam_multigrid|convection|free_body|heat|helmholtz|navier_stokes|neo_hookean|neo_hookean_2d|neumann|periodic|plate|poisson|poisson_mixed|poisson_prism|poisson_pyramid|reaction_diffusion|robin|st_venant_[a-z3_]+|thermoelasticity))$" golden/command)
 # Hundreds of searches, among made figures and recorded ones, do in each what one does.
 label_tests(unsanitized "Search[.](FindsMade|IsWithinFivePercent|LosesOneKernel)" unit/tune)
 
