@@ -81,8 +81,8 @@ label_tests(exhaustive "every_shape/Floats[.].*/mixed$" property/operator)
 label_tests(threads "" unit/comm unit/device unit/operator unit/solve)
 # Of the laws: those whose names tell of threads or processes, and on the mixed mesh those that make, run and add in different ways.
 label_tests(threads ".*(Threads|Ranks)" property/operator property/solve)
-label_tests(threads "[a-z_]+/(Algebra|Assembled|CellMatrices|FacetTerms|FusedVectors|Integrals|KnownFields|Mixed|PeriodicOperator|Sparse|Systems)[.].*/mixed" property/operator)
-label_tests(threads "[a-z_]*/?(CgOfRanks|FusedCg|FusedChebyshev|Multigrid|NewtonWithMultigrid|RefreshedMultigrid|StepsInTimeWithMultigrid)[.]" property/solve)
+label_tests(threads "[a-z_]+/(Algebra|Assembled|FacetTerms|FusedVectors|Integrals|Sparse)[.].*/mixed" property/operator)
+label_tests(threads "[a-z_]*/?(FusedCg|FusedChebyshev|Multigrid|NewtonWithMultigrid)[.]" property/solve)
 label_tests(interpreted "([a-z_]+/)?(Specifications|PointsInLanes|SeparableKernels|Groups[A-Za-z]*|HighDegrees|PointsInNodes|[A-Za-z]*CellVectors|LocalTraffic[A-Za-z]*|Ranks|RanksOfOneToEight)[.]"
             property/operator)
 label_tests(interpreted "([a-z_]+/)?(Assembled[.](EqualsTheKernels|HoldsWhole)|AssembledMatrix[.]HoldsNo|SystemsCompiled[.].*LooksForFaults|Plans[.](EveryRecipe|ARecipe)|Patches[.](GiveWhat|Diagonals|OfSeveral)|PeriodicOperator[.]ActsAs|Systems[.]StoredLaws|Floats[.]ThatAre(Stored|Computed)|Indices[.]OfBatches)"
