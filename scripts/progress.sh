@@ -10,7 +10,7 @@ compilation_seconds=1.5
 file_seconds=1.0
 package_seconds=0.25 # to unpack and set up one of Debian
 megabytes_per_second=8
-tests_seconds=2600 # of all that are not exhaustive, kernels cold
+tests_seconds=1800 # of all that are not exhaustive, kernels cold
 
 # How much slower than the reference a core here is, as far as a loop of bash shows: the best of three. Measured when it is first needed,
 # which must not be in a subshell, unless RAFTER_SLOWNESS says it.
