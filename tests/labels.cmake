@@ -95,6 +95,8 @@ label_tests(interpreted "every_shape/CellPerItem[.]([A-Za-z_]*/(tetrahedron|hexa
 label_tests(unsanitized "every_shape/(CellPerItem|OpenClOnShape|Programs)[.][A-Za-z_]*/(tetrahedron|hexahedron)" unit/operator unit/schedule)
 label_tests(unsanitized "every_shape/CellPerItem[.]EqualsTheHostFor[A-Za-z_]*/mixed" unit/operator)
 label_tests(unsanitized "every_shape/TensorProgram[.]agrees_with_the_form_for_every_contraction_map_and_recipe/hexahedron" unit/kernel)
+label_tests(unsanitized "every/Reflected[.]NodesFoldAtEveryDegree/pyramid" unit/kernel)
+label_tests(unsanitized "refined[.]along_some_axes_a_box_is|WriteGmsh[.]RoundTripKeepsCurvedBoxesOfEveryShape" unit/mesh)
 label_tests(unsanitized "shapes/VtkHdfReader[.]GivesTheSameVectorOnTheSameMesh/tetrahedron_5" unit/io)
 # Programs of all kernels of the mixed mesh are thousands of lines of text, which do what those of quadrilaterals do.
 label_tests(unsanitized "every_shape/Programs[.][A-Za-z_]*/mixed" unit/schedule)
