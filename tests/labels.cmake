@@ -98,8 +98,9 @@ label_tests(unsanitized "every_shape/TensorProgram[.]agrees_with_the_form_for_ev
 label_tests(unsanitized "every/Reflected[.]NodesFoldAtEveryDegree/pyramid" unit/kernel)
 label_tests(unsanitized "refined[.]along_some_axes_a_box_is|WriteGmsh[.]RoundTripKeepsCurvedBoxesOfEveryShape" unit/mesh)
 label_tests(unsanitized "shapes/VtkHdfReader[.]GivesTheSameVectorOnTheSameMesh/tetrahedron_5" unit/io)
-# Programs of all kernels of the mixed mesh are thousands of lines of text, which do what those of quadrilaterals do.
-label_tests(unsanitized "every_shape/Programs[.][A-Za-z_]*/mixed" unit/schedule)
+# Programs of all kernels are thousands of lines of text on most shapes, which do what those of intervals do.
+label_tests(unsanitized "every_shape/Programs[.][A-Za-z_]*/(mixed|quadrilateral)" unit/schedule)
+label_tests(unsanitized "every_shape/OperatorOnShape[.]compiled_kernels_equal_the_long_way/(tetrahedron|mixed)" unit/operator)
 # Texts that depend on the compiler of Rafter show in a few examples.
 label_tests(unsanitized "all/Replay[.].*/(problems_.*|.*_p[0-9]+|examples_(beam|beam_multigrid|convection|free_body|heat|helmholtz|navier_stokes|neo_hookean|neo_hookean_2d|neumann|periodic|plate|poisson|poisson_mixed|poisson_prism|poisson_pyramid|reaction_diffusion|robin|st_venant_[a-z3_]+|thermoelasticity))$" golden/command)
 # Hundreds of searches, among made figures and recorded ones, do in each what one does.
