@@ -20,7 +20,7 @@ std::vector<Target> targets() {
   const auto emulator = [](const std::string& cpu) {
     return std::vector<std::string>{"qemu-aarch64", "-cpu", cpu, "-L", "/usr/aarch64-linux-gnu"};
   };
-  // -O1 has what the text asks of a processor, its vectors, at a fourth of the time of -O3; one target has all of -O3.
+  // -O1 has what the text asks of a processor, its vectors, and compiles sooner than -O3, which one target has.
   return {{"neon", cross, {"-march=armv8-a", "-O1"}, emulator("cortex-a57"), packages, "", 4},
           {"sve",
            cross,
