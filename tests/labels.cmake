@@ -97,10 +97,24 @@ label_tests(unsanitized "every_shape/CellPerItem[.]EqualsTheHostFor[A-Za-z_]*/mi
 label_tests(unsanitized "every_shape/TensorProgram[.]agrees_with_the_form_for_every_contraction_map_and_recipe/hexahedron" unit/kernel)
 label_tests(unsanitized "every/Reflected[.]NodesFoldAtEveryDegree/pyramid" unit/kernel)
 label_tests(unsanitized "refined[.]along_some_axes_a_box_is|WriteGmsh[.]RoundTripKeepsCurvedBoxesOfEveryShape" unit/mesh)
-label_tests(unsanitized "shapes/VtkHdfReader[.]GivesTheSameVectorOnTheSameMesh/tetrahedron_5" unit/io)
 # Programs of all kernels are thousands of lines of text on most shapes, which do what those of intervals do.
 label_tests(unsanitized "every_shape/Programs[.][A-Za-z_]*/(mixed|quadrilateral)" unit/schedule)
 label_tests(unsanitized "every_shape/OperatorOnShape[.]compiled_kernels_equal_the_long_way/(tetrahedron|mixed)" unit/operator)
+# How many iterations a solve takes is a matter of numbers: those that need the fewest show faults of memory, too.
+label_tests(unsanitized "single_levels[.](need_as_many|make_cycles|serve_operators|of_c)|single_levels_on_shape[.].*/(mixed|tetrahedron|hexahedron)$" unit/solve)
+label_tests(unsanitized "multigrid[.]needs_few_iterations_(on_every_shape|on_stretched|whatever)|low_order_refined[.](serves|iterations)" unit/solve)
+label_tests(unsanitized "(Aggregation|BoomerAmg)[.](IterationsDo|SolvesSingular|Constrained|MatricesThatItCannot|RigidModes|CyclesAreSym)" unit/solve)
+label_tests(unsanitized "VectorLoops[.]AnyNumber|NearNullSpace[.]OfTangents|Cg[.]ResidualsThatStay|FusedLoops[.]RunOnTheRanges|FlexibleCg[.]ConvergesInFewer" unit/solve)
+label_tests(unsanitized "every_shape/ResidentSolvesOnShape[.].*/(mixed|tetrahedron|hexahedron)$|ResidentSolves[.]ReadResiduals|CoarseSolvers[.]OfLarge" unit/solve)
+# Shapes and degrees that take longest, beside others of the same test.
+label_tests(unsanitized "every_shape/OpenClOnShape[.].*/mixed$" unit/operator)
+label_tests(unsanitized "All/BenchGeometry[.]IsAValidMesh[A-Za-z]*/curved_(pyramids|tetrahedra|hexahedra)$" unit/command)
+label_tests(unsanitized "DeviceRecords[.](ThatAreDamaged|UnderTheName)" unit/tune)
+label_tests(unsanitized "every_shape/TensorProgram[.]agrees_with[a-z_]*/(quadrilateral|pyramid|prism)|Hoisting[.]KeepsValues" unit/kernel)
+label_tests(unsanitized "WriteGmsh[.]RoundTripKeepsSamples" unit/mesh)
+label_tests(unsanitized "shapes/VtkHdfReader[.].*/(prism|hexahedron|tetrahedron)_5$|VtkCells[.]PointsOnTheSides|OutputPoints[.]AreAsMany" unit/io)
+label_tests(unsanitized "All/BasisTest[.]IsOrthonormal/(prism|pyramid)$" unit/element)
+label_tests(unsanitized "SharedExpressions[.]WhatGrows" unit/form)
 # Texts that depend on the compiler of Rafter show in a few examples.
 label_tests(unsanitized "all/Replay[.].*/(problems_.*|.*_p[0-9]+|examples_(beam|beam_multigrid|convection|free_body|heat|helmholtz|navier_stokes|neo_hookean|neo_hookean_2d|neumann|periodic|plate|poisson|poisson_mixed|poisson_prism|poisson_pyramid|reaction_diffusion|robin|st_venant_[a-z3_]+|thermoelasticity))$" golden/command)
 # Hundreds of searches, among made figures and recorded ones, do in each what one does.
