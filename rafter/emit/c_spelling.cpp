@@ -93,6 +93,8 @@ const Spelling& c_spelling() {
                   .store = store,
                   .lane = lane,
                   .absolute = absolute,
+                  .function = c::vector_function,
+                  .function_prelude = c::vector_function_prelude,
                   .converted = converted},
       .prefetch = prefetch,
       .run_prelude = c::exchanges,

@@ -130,4 +130,58 @@ std::string stream(int vector_width, schedule::Type type) {
 )";
 }
 
+namespace {
+
+/// Version of glibc, as 100 times its first number plus the second, whose libmvec has a function; 0: none has.
+int first_glibc(form::ScalarOp op) {
+  using enum form::ScalarOp;
+  switch (op) {
+  case exp:
+  case log:
+  case sin:
+  case cos:
+  case pow:
+    return 222;
+  case tan:
+  case asin:
+  case acos:
+  case atan:
+  case atan2:
+  case sinh:
+  case cosh:
+  case tanh:
+    return 235;
+  default:
+    return 0;
+  }
+}
+
+/// Statements that return a function of vectors which consist of whole registers of `bytes` bytes, for processors with
+/// an instruction set; `isa` is its letter in the names of the vector function ABI for x86.
+std::string in_registers(form::ScalarOp op, schedule::Type type, int bytes, char isa, const char* condition) {
+  const auto& names = names_of(type);
+  const bool is_unary = form::info(op).arity == 1;
+  const auto called = fmt::format("_ZGV{}N{}{}_{}{}", isa, bytes / size_bytes(type), is_unary ? "v" : "vv",
+                                  form::info(op).name, names.suffix);
+  return fmt::format(R"(#if __GLIBC__ * 100 + __GLIBC_MINOR__ >= {0} && defined({1})
+  if (sizeof a % {2} == 0) {{
+    typedef {3} reg __attribute__((vector_size({2}), may_alias));
+    reg {4}(reg{5});
+    {6} r;
+    for (unsigned k = 0; k < sizeof a / {2}; ++k) ((reg*)&r)[k] = {4}(((const reg*)&a)[k]{7});
+    return r;
+  }}
+#endif
+)",
+                     first_glibc(op), condition, bytes, names.scalar, called, is_unary ? "" : ", reg", names.vector,
+                     is_unary ? "" : ", ((const reg*)&b)[k]");
+}
+
+} // namespace
+
+std::string vector_function(form::ScalarOp op, schedule::Type type) {
+  if (first_glibc(op) == 0) return "";
+  return "\n" + in_registers(op, type, 64, 'e', "__AVX512F__") + in_registers(op, type, 32, 'd', "__AVX2__") + "  ";
+}
+
 } // namespace rafter::emit::c

@@ -22,4 +22,12 @@ std::string stream(int vector_width, schedule::Type type);
 std::string exchanges(int vector_width, schedule::Type work);
 std::string run_mover(const RunMove& move);
 
+/// VectorSpelling::function: those of libmvec, which glibc has for processors with AVX2 and AVX-512. They round to four
+/// units in the last place (glibc's manual, 19.7), and give in each lane what they give without the others.
+std::string vector_function(form::ScalarOp op, schedule::Type type);
+/// The version of glibc is in a header, the only one that kernels read.
+inline constexpr const char* vector_function_prelude = "#if defined(__AVX2__) && __has_include(<features.h>)\n"
+                                                       "#include <features.h>\n"
+                                                       "#endif\n";
+
 } // namespace rafter::emit::c

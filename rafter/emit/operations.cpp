@@ -65,9 +65,12 @@ std::string Operations::vector(ScalarOp op, Type type) const {
     return define(std::string(names.initial) + "v_", op, names.vector,
                   fmt::format("return {};", spelling_.vectors.absolute("a", type)));
   const auto lane = [&](const char* vector) { return spelling_.vectors.lane(vector, "l", type); };
+  const auto at_once = spelling_.vectors.function ? spelling_.vectors.function(op, type) : "";
+  constexpr const char* first = "_prelude"; // helpers stand in the order of their names, the others begin with letters
+  if (!at_once.empty()) helpers_[first] = spelling_.vectors.function_prelude;
   return define(std::string(names.initial) + "v_", op, names.vector,
-                fmt::format("{} r; for (int l = 0; l < LANES; ++l) {} = {}; return r;", names.vector, lane("r"),
-                            formula(op, type, lane("a"), lane("b"), lane("c"))));
+                at_once + fmt::format("{} r; for (int l = 0; l < LANES; ++l) {} = {}; return r;", names.vector,
+                                      lane("r"), formula(op, type, lane("a"), lane("b"), lane("c"))));
 }
 
 } // namespace rafter::emit

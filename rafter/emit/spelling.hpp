@@ -51,6 +51,11 @@ struct VectorSpelling {
   std::function<std::string(const std::string& vector, const std::string& number, schedule::Type type)> lane;
   /// The absolute values of the vector of this name in one expression; not set: they are taken lane by lane.
   std::function<std::string(const std::string& vector, schedule::Type type)> absolute;
+  /// Statements that return an elementary function of the vector a, and of the vector b where it has two operands, in
+  /// all lanes at once where the compiler's target has a library for that; else nothing happens. "" for functions that
+  /// no library has. Not set: there are none.
+  std::function<std::string(form::ScalarOp op, schedule::Type type)> function;
+  std::string function_prelude; ///< text that stands once before functions with such statements
   /// A vector of reals converted to `type`.
   std::function<std::string(const std::string& value, schedule::Type type)> converted;
   /// The vector of these numbers, one per lane, and number `lane` of a vector; for the helpers of lane_macros.hpp, in
