@@ -16,7 +16,6 @@
 #include <rafter/mesh/touching.hpp>
 #include <rafter/operator/levels/level_hierarchy.hpp>
 #include <rafter/operator/operator_options.hpp>
-#include <rafter/problem/expected_work.hpp>
 #include <rafter/problem/memory.hpp>
 #include <rafter/space/function_space.hpp>
 
@@ -123,42 +122,6 @@ std::shared_ptr<const mesh::Mesh> refined_mesh(const io::Problem& problem, mesh:
   return std::make_shared<const mesh::Mesh>(std::move(result));
 }
 
-/// Returns about the number of unknowns of cells that are many, without numbering them: one per vertex of a lattice
-/// within the cells.
-double expected_unknowns(const io::Problem& problem, const std::optional<mesh::Mesh>& read) {
-  const auto& source = problem.mesh;
-  const auto count = [&problem](double cells_as_cubes, int tdim) {
-    double result = 0;
-    for (const auto& field : problem.fields)
-      result += cells_as_cubes * std::pow(field.degree, tdim) * field.num_components();
-    return std::ldexp(result, tdim * problem.mesh.refine);
-  };
-  double cubes = 1;
-  if (source.box) {
-    for (const int cells : source.box->cells) cubes *= cells;
-    return count(cubes, static_cast<int>(source.box->cells.size()));
-  }
-  cubes = 0;
-  for (const auto& group : read->groups)
-    cubes += std::ldexp(element::reference_volume(group.shape), -read->tdim) * static_cast<double>(group.num_cells());
-  return count(cubes, read->tdim);
-}
-
-/// Says whether the box of a problem is made of a coarser one (mesh::box_generations).
-bool is_coarsened(const io::Problem& problem) {
-  return problem.mesh.box && mesh::has_coarser_box(*problem.mesh.box, problem.box_coarsening);
-}
-
-/// Says whether a problem that names no preconditioner takes multigrid: where conjugate gradients are expected to run
-/// for seconds with Jacobi, and there are coarser levels than the operator's own.
-bool chooses_multigrid(const io::Problem& problem, double num_unknowns, int tdim) {
-  const bool is_open = !problem.has_preconditioner && problem.solver.method == "cg" && !problem.forms.F &&
-                       !problem.time && problem.fields.size() == 1 && problem.constraints.empty();
-  const bool has_levels = problem.max_degree() > 1 || problem.mesh.refine > 0 || is_coarsened(problem);
-  return is_open && has_levels &&
-         problem::takes_long_with_jacobi(num_unknowns, problem.fields.front().num_components(), tdim);
-}
-
 } // namespace
 
 std::shared_ptr<const mesh::Mesh> make_mesh(const io::Problem& problem) {
@@ -171,16 +134,19 @@ bool uses_multigrid(const io::Problem& problem) {
   return problem::uses_multigrid(preconditioner_of(problem), problem.solver.method);
 }
 
-mesh::Generations make_meshes(io::Problem& problem) {
+bool is_preconditioner_open(const io::Problem& problem) {
+  return !problem.has_preconditioner && problem.solver.method == "cg" && !problem.forms.F && !problem.time &&
+         problem.fields.size() == 1 && problem.constraints.empty();
+}
+
+mesh::Generations make_meshes(const io::Problem& problem) {
   const auto& source = problem.mesh;
   std::optional<mesh::Mesh> read;
   if (source.box)
     require_box_fits(problem);
   else
     read = read_mesh(source);
-  const int tdim = read ? read->tdim : static_cast<int>(source.box->cells.size());
-  if (chooses_multigrid(problem, expected_unknowns(problem, read), tdim)) problem.solver.preconditioner = "multigrid";
-  if (!uses_multigrid(problem)) {
+  if (!uses_multigrid(problem) && !is_preconditioner_open(problem)) {
     auto mesh = refined_mesh(problem, read ? std::move(*read) : mesh::make_box(*source.box));
     return {.meshes = {std::move(mesh)}, .refinements = {}};
   }

@@ -19,10 +19,13 @@ std::shared_ptr<const mesh::Mesh> make_mesh(const io::Problem& problem);
 /// Says whether the linear systems of a problem, or blocks of their preconditioner, are preconditioned by multigrid.
 bool uses_multigrid(const io::Problem& problem);
 
-/// Returns the same mesh with those that it was refined from where the problem uses multigrid, else alone. A box that
-/// multigrid coarsens has the cells of make_mesh() in another order. A linear problem of one field that names no
-/// preconditioner gets multigrid here where conjugate gradients with Jacobi would run for seconds.
-mesh::Generations make_meshes(io::Problem& problem);
+/// Says whether it is for problem::PreparedProblem to choose between Jacobi and multigrid: for linear problems of one
+/// field that are solved by conjugate gradients and name no preconditioner.
+bool is_preconditioner_open(const io::Problem& problem);
+
+/// Returns the same mesh with those that it was refined from where the problem uses multigrid or may choose it, else
+/// alone. A box that multigrid coarsens has the cells of make_mesh() in another order.
+mesh::Generations make_meshes(const io::Problem& problem);
 
 /// Makes one space per field, on batches of at least `cells_per_batch` cells. Throws EnvironmentError when the problem
 /// does not fit into the memory of this machine.

@@ -237,14 +237,16 @@ int run_kernel(const KernelOptions& options) {
   const auto& prepared = *made;
   const auto& A = prepared.operator_a();
   report::PlanList plans;
-  const auto report = problem::report_operator(A, prepared.machine());
+  constexpr double timing_seconds = 0.15; // for each form
+  const auto report = problem::report_operator(A, prepared.machine(), timing_seconds);
   problem::warn_if_busy(prepared.machine());
   print_operator(A, report, options, plans);
   if (A.precision_error() > 0)
     fmt::print("\nprecision: the operator differs from double precision by {:.2g} of its size\n", A.precision_error());
   if (const auto* L = prepared.linear_form()) {
     fmt::print("\n");
-    print_costs(L->kernels().counts(), problem::report_linear_form(*L, prepared.system(), prepared.machine()),
+    print_costs(L->kernels().counts(),
+                problem::report_linear_form(*L, prepared.system(), prepared.machine(), timing_seconds),
                 A.num_unknowns());
     for (const auto& info : L->kernels().info()) print_kernel(info, options, plans);
   }

@@ -31,8 +31,6 @@ problem::Problem read(io::Problem file, const RunOptions& options, const problem
   for (const auto& unknown : result.unknowns)
     unknowns += std::dynamic_pointer_cast<const space::FunctionSpace>(unknown.node().space)->num_dofs();
   progress.notify(fmt::format("spaces: {} unknowns", unknowns));
-  if (!file.has_preconditioner && uses_multigrid(file))
-    progress.notify("preconditioner: multigrid is chosen, since jacobi would take many iterations on so many unknowns");
   return result;
 }
 

@@ -217,16 +217,20 @@ solvers::NullSpaceCondition::Kind kind_of(Kind kind) {
 }
 
 problem::PreconditionerChoice preconditioner_of(const io::Problem& problem, const mesh::Generations& meshes) {
+  const auto with_multigrid = problem::multigrid({.meshes = meshes,
+                                                  .coarsening = problem.coarsening,
+                                                  .precision = problem.level_precision,
+                                                  .parameters = problem.solver.multigrid});
   const auto named = [&](const std::string& name) {
     problem::PreconditionerChoice result(name);
     result.parameters = problem.solver.multigrid;
-    if (name == "multigrid")
-      result = problem::multigrid({.meshes = meshes,
-                                   .coarsening = problem.coarsening,
-                                   .precision = problem.level_precision,
-                                   .parameters = problem.solver.multigrid});
-    return result;
+    return name == "multigrid" ? with_multigrid : result;
   };
+  if (is_preconditioner_open(problem)) {
+    auto result = with_multigrid;
+    result.name.clear();
+    return result;
+  }
   auto result = named(problem.solver.preconditioner);
   for (std::size_t f = 0; f < problem.blocks.size(); ++f)
     result.blocks.emplace_back(problem.fields[f].name, named(problem.blocks[f]));
@@ -248,6 +252,7 @@ problem::Problem state(const io::Problem& file, const mesh::Generations& meshes,
                           .is_iterated = file.has_iteration_keys,
                           .is_residual = file.forms.F.has_value()};
   if (!file.has_solver_method) result.solver.method.clear();
+  if (is_preconditioner_open(file)) result.solver.preconditioner.clear();
   if (file.time)
     state_time(*file.time, texts, result);
   else if (file.forms.F)

@@ -13,7 +13,7 @@ LinearForm::LinearForm(const form::Form& form, const System& system, const Opera
     : LinearForm(build_compiled(form, 1, system, options)) {}
 
 LinearForm::LinearForm(std::shared_ptr<const GeneratedForm> built)
-    : kernels_(std::make_unique<FormKernels>(std::move(built))) {}
+    : kernels_(std::make_unique<FormKernels>(std::move(built))), usage_(std::make_unique<UsageCounter>()) {}
 
 LinearForm::LinearForm(LinearForm&&) noexcept = default;
 LinearForm& LinearForm::operator=(LinearForm&&) noexcept = default;
@@ -31,7 +31,10 @@ void LinearForm::set(const std::string& name, double value) { kernels_->data().s
 
 void LinearForm::set_fields(const System& system, const Vector& values) { kernels_->data().set_fields(system, values); }
 
-void LinearForm::assemble(Vector& b) const { kernels_->run(nullptr, b, false); }
+void LinearForm::assemble(Vector& b) const {
+  const auto timer = usage_->run();
+  kernels_->run(nullptr, b, false);
+}
 
 Functional::Functional(const form::Form& form, const System& system, const OperatorOptions& options)
     : Functional(build_compiled(form, 0, system, options)) {}

@@ -7,6 +7,7 @@
 #include <rafter/operator/generate/system.hpp>
 #include <rafter/operator/operator_options.hpp>
 #include <rafter/operator/run/linear_operator.hpp>
+#include <rafter/operator/usage.hpp>
 
 /// Assembles right-hand sides and evaluates functionals.
 namespace rafter::op {
@@ -28,10 +29,12 @@ public:
   void set(const std::string& name, double value);
   void set_fields(const System& system, const Vector& values);
   void assemble(Vector& b) const; ///< computes b_i = L(phi_i), shape (entry of the system)
+  Usage usage() const { return usage_->usage(); }
   const FormKernels& kernels() const { return *kernels_; }
 
 private:
   std::unique_ptr<FormKernels> kernels_;
+  std::unique_ptr<UsageCounter> usage_;
 };
 
 /// A functional: a number that depends on data fields and parameters; or several that are computed together.

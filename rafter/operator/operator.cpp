@@ -39,8 +39,7 @@ struct Operator::Work {
   VectorList<double> vectors;                ///< vectors of the size of x
   VectorList<float> singles, single_outputs; ///< vectors of the sizes of x and y
   FreeList<VectorRunner> runners;            ///< runners for loops over vectors of these sizes
-  std::atomic<std::int64_t> num_applications = 0;
-  std::atomic<double> seconds = 0;
+  UsageCounter usage;
   std::mutex mutex;
 };
 
@@ -147,7 +146,7 @@ int Operator::num_setups() const { return action_->num_setups(); }
 
 double Operator::precision_error() const { return action_->precision_error(); }
 
-Operator::Usage Operator::usage() const { return {work_->num_applications, work_->seconds}; }
+Usage Operator::usage() const { return work_->usage.usage(); }
 
 const AssembledMatrix* Operator::matrix() const { return action_->matrix(); }
 
@@ -219,8 +218,7 @@ std::optional<typename Operator::VectorList<T>::Loan> Operator::projected(const 
 
 template <class T>
 void Operator::apply_projected(const device::Array<T>& x, device::Array<T>& y, VectorList<T>& vectors) const {
-  const base::Timer timer(work_->seconds);
-  work_->num_applications.fetch_add(1, std::memory_order_relaxed);
+  const auto timer = work_->usage.run();
   if (identity_entries_.empty()) {
     run(x, y, false);
     return;
@@ -305,8 +303,7 @@ template <class T> void Operator::apply_fused(device::Array<T>& x, device::Array
 }
 
 void Operator::apply_add(const Vector& x, Vector& y) const {
-  const base::Timer timer(work_->seconds);
-  work_->num_applications.fetch_add(1, std::memory_order_relaxed);
+  const auto timer = work_->usage.run();
   check_size(trial_system(), x, "the input vector");
   check_size(system(), y, "the output vector");
   if (&x == &y) throw base::InputError("input and output are the same vector");

@@ -12,6 +12,7 @@
 #include <rafter/operator/generate/system.hpp>
 #include <rafter/operator/operator_options.hpp>
 #include <rafter/operator/run/linear_operator.hpp>
+#include <rafter/operator/usage.hpp>
 #include <rafter/space/constraints.hpp>
 
 namespace rafter::form {
@@ -159,12 +160,7 @@ public:
   std::span<const KernelInfo> info() const;
   machine::Counts counts() const; ///< operations and bytes of an application, without conditions
 
-  /// Counts applications without fused work, and the time that they took (kernels and boundary conditions).
-  struct Usage {
-    std::int64_t applications = 0;
-    double seconds = 0;
-  };
-  Usage usage() const;
+  Usage usage() const; ///< usage by applications without fused work: kernels and boundary conditions
   /// Relative difference from the same kernels in double precision (op::precision_error), found at construction.
   /// Construction throws InputError when it is more than max_precision_error.
   double precision_error() const;

@@ -2,33 +2,42 @@
 #include <rafter/problem/expected_work.hpp>
 
 #include <algorithm>
-#include <cmath>
-
+#include <rafter/machine/roofline.hpp>
+#include <rafter/operator/generate/kernel_target.hpp>
 #include <rafter/space/function_space.hpp>
 #include <rafter/tune/planner.hpp>
 #include <rafter/tune/store.hpp>
 
 namespace rafter::problem {
 
-double expected_jacobi_iterations(double num_points, int tdim) {
-  constexpr double per_point_of_an_edge = 2;
-  return per_point_of_an_edge * std::pow(num_points, 1.0 / tdim);
+bool SolveForecast::is_for_multigrid() const {
+  constexpr double worth_kernels = 0.3; // the kernels of levels are compiled in seconds, and loaded in a tenth of one
+  return with_jacobi > worth_kernels && with_multigrid < with_jacobi;
 }
 
-bool takes_long_with_jacobi(double num_unknowns, int num_components, int tdim) {
-  constexpr double seconds_per_unknown = 1e-8, long_seconds = 2;
-  const double iterations = expected_jacobi_iterations(num_unknowns / num_components, tdim);
-  return iterations * num_unknowns * seconds_per_unknown > long_seconds;
+SolveForecast forecast_solve(const op::GeneratedForm& action, double jacobi_iterations) {
+  double application = 0;
+  for (std::size_t b = 0; b < action.num_cell_blocks; ++b) application += action.blocks[b].kernel.info.decision.seconds;
+  if (action.matrix != nullptr) application = action.forecast->seconds;
+  const auto& planner = action.options.planner->options();
+  const int threads = action.options.target->num_threads;
+  // Set-up and solution by multigrid, in iterations with Jacobi on the finest level; and the kernels of levels.
+  constexpr double multigrid_in_iterations = 130, levels_in_seconds = 0.05;
+  constexpr double vectors_per_iteration = 10; // those that conjugate gradients read and write beside the operator's
+  const double bytes = 8.0 * static_cast<double>(action.system.num_unknowns());
+  const auto near = machine::resident(planner.machine, 4 * bytes, threads);
+  constexpr double doubt = 1.7; // iterations take so much longer than predicted (docs/decisions/0086)
+  const double iteration =
+      doubt * (application + vectors_per_iteration * bytes / near.rate(near.memory().triad, threads));
+  return {.jacobi_iterations = jacobi_iterations,
+          .with_jacobi = jacobi_iterations * iteration,
+          .with_multigrid = levels_in_seconds + multigrid_in_iterations * iteration};
 }
 
-double expected_applications(const solvers::SolverOptions& options, bool uses_multigrid, const op::System& system) {
-  double points = 0;
-  for (const auto& space : system.spaces)
-    points = std::max(points, static_cast<double>(space->num_local()) / space->num_components());
+double expected_applications(const solvers::SolverOptions& options, bool uses_multigrid, double jacobi_iterations) {
   // Multigrid takes some ten iterations with some four applications each.
   constexpr double with_multigrid = 60;
-  const double expected = uses_multigrid ? with_multigrid : expected_jacobi_iterations(points, system.mesh->tdim);
-  return std::min<double>(options.control.iteration_limit(), expected);
+  return std::min<double>(options.control.iteration_limit(), uses_multigrid ? with_multigrid : jacobi_iterations);
 }
 
 bool is_shorter_than_compilation(const op::System& system, const op::OperatorOptions& options) {

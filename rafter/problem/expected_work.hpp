@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/operator/operator_options.hpp>
 #include <rafter/solve/solver.hpp>
 
 /// Estimates of the work of a solve, before anything is known of it but its size.
 namespace rafter::problem {
 
-/// Returns the number of iterations that conjugate gradients with Jacobi need for a second-order operator: a multiple
-/// of the number of points along an edge of the domain, of which there are `num_points` in all.
-double expected_jacobi_iterations(double num_points, int tdim);
-
-/// Says whether conjugate gradients with Jacobi are expected to run for seconds on so many unknowns of a field.
-bool takes_long_with_jacobi(double num_unknowns, int num_components, int tdim);
+/// Seconds that a solve takes beside its kernels, from set-up to solution.
+struct SolveForecast {
+  double jacobi_iterations = 0;
+  double with_jacobi = 0, with_multigrid = 0;
+  /// Says whether multigrid is the faster one, where that is worth its kernels.
+  bool is_for_multigrid() const;
+};
+/// Forecasts a solve by conjugate gradients from the planner's time of an application. An application of `action`
+/// takes no time where the planner does not know it.
+SolveForecast forecast_solve(const op::GeneratedForm& action, double jacobi_iterations);
 
 /// Returns the number of times that a solve is expected to apply the operator, which shows how much set-up pays.
-double expected_applications(const solvers::SolverOptions& options, bool uses_multigrid, const op::System& system);
+double expected_applications(const solvers::SolverOptions& options, bool uses_multigrid, double jacobi_iterations);
 
 /// Says whether all applications of the operator that a stationary linear problem is expected to need
 /// (options.num_applications) take less time than compilers and the planner need to make them faster. What counts is

@@ -52,7 +52,7 @@ LinearSolve::LinearSolve(const Request& request, const op::Operator& A, const Li
     return result;
   }();
   make_right_hand_side(parts);
-  if (parts.start) parts.start(x_);
+  if (parts.check) parts.check();
   options_ = request.solver;
   options_.control.field_offsets = field_offsets(A.system());
   options_.null_space = null_space_.null_space();

@@ -18,8 +18,8 @@ struct LinearParts {
   std::function<solvers::ConstrainedNullSpace()> null_space;
   /// Writes the right-hand side of the problem without its conditions. Empty: it is zero.
   std::function<void(op::Vector& load)> load;
-  /// Looks at the state in which boundary values are set. Empty: nobody looks.
-  std::function<void(const op::Vector& start)> start;
+  /// Checks what else can be known before the solve. Empty: nothing is.
+  std::function<void()> check;
   /// Gives the options the levels or the blocks that their preconditioner is made of. Empty: it needs none.
   std::function<void(solvers::SolverOptions&)> preconditioner;
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <optional>
 
 #include <rafter/base/log.hpp>
 #include <rafter/base/timing.hpp>
@@ -17,7 +18,6 @@
 namespace rafter::problem {
 namespace {
 
-constexpr double timing_seconds = 0.15; ///< duration of a timing loop
 constexpr std::int64_t enough_applications = 10;
 
 double bytes_of(const machine::Counts& counts) { return counts.global_bytes_read + counts.global_bytes_written; }
@@ -51,17 +51,17 @@ std::function<void()> finished(const std::function<void()>& call, const std::fun
   };
 }
 
-/// Returns the median of the seconds that one call takes. Calls are repeated until `seconds` have passed, but 3 to 1000
-/// times.
+/// Returns the median of the seconds that one call takes. Calls are repeated until `seconds` have passed, up to 1000 of
+/// them.
 double median_seconds(const std::function<void()>& call, double seconds) {
   using Clock = std::chrono::steady_clock;
-  constexpr std::size_t fewest = 3, most = 1000;
+  constexpr std::size_t most = 1000;
   std::vector<double> times;
   const auto begin = Clock::now();
   const auto elapsed = [&](Clock::time_point since) {
     return std::chrono::duration<double>(Clock::now() - since).count();
   };
-  while (times.size() < fewest || (times.size() < most && elapsed(begin) < seconds)) {
+  while (times.empty() || (times.size() < most && elapsed(begin) < seconds)) {
     const auto start = Clock::now();
     call();
     times.push_back(elapsed(start));
@@ -69,29 +69,41 @@ double median_seconds(const std::function<void()>& call, double seconds) {
   return base::median(std::move(times));
 }
 
+/// Seconds of a run: their mean where the host made at least `enough`, else those of runs that are made now.
+double seconds_of(const op::Usage& usage, std::int64_t enough, const std::function<void()>& run,
+                  const std::function<void()>& finish, double seconds) {
+  // Runs are queued where something waits for their end: their time is none of the host's.
+  if (finish || usage.runs < enough) return median_seconds(finished(run, finish), seconds);
+  return usage.seconds / static_cast<double>(usage.runs);
+}
+
 } // namespace
 
-report::OperatorReport report_operator(const op::Operator& A, const machine::Machine& machine) {
-  const auto usage = A.usage();
-  const auto finish = device::finish_of(A.device()); // applications are queued there: their time is none of the host's
-  double seconds = usage.seconds / static_cast<double>(std::max<std::int64_t>(usage.applications, 1));
-  if (finish || usage.applications < enough_applications || usage.seconds < timing_seconds) {
-    const auto x = A.make_vector();
-    auto y = A.make_vector();
-    seconds = median_seconds(finished([&] { A.apply(x, y); }, finish), timing_seconds);
-  }
+report::OperatorReport report_operator(const op::Operator& A, const machine::Machine& machine, double seconds) {
+  std::optional<op::Vector> x, y;
+  const auto apply = [&] {
+    if (!x) {
+      x.emplace(A.make_vector());
+      y.emplace(A.make_vector());
+    }
+    A.apply(*x, *y);
+  };
+  const double taken = seconds_of(A.usage(), enough_applications, apply, device::finish_of(A.device()), seconds);
   const auto counts = A.counts();
-  return report_counts({.name = "apply", .plans = plans_of(A.info()), .seconds = seconds}, counts, bytes_of(counts),
+  return report_counts({.name = "apply", .plans = plans_of(A.info()), .seconds = taken}, counts, bytes_of(counts),
                        A.num_unknowns(), machine, A.device()->num_threads());
 }
 
 report::OperatorReport report_linear_form(const op::LinearForm& L, const op::System& system,
-                                          const machine::Machine& machine) {
-  op::Vector b(L.kernels().device(), static_cast<std::size_t>(system.size()));
-  const double seconds =
-      median_seconds(finished([&] { L.assemble(b); }, device::finish_of(L.kernels().device())), timing_seconds / 3);
+                                          const machine::Machine& machine, double seconds) {
+  std::optional<op::Vector> b;
+  const auto assemble = [&] {
+    if (!b) b.emplace(L.kernels().device(), static_cast<std::size_t>(system.size()));
+    L.assemble(*b);
+  };
+  const double taken = seconds_of(L.usage(), 1, assemble, device::finish_of(L.kernels().device()), seconds);
   const auto counts = L.kernels().counts();
-  return report_counts({.name = "right-hand side", .plans = plans_of(L.kernels().info()), .seconds = seconds}, counts,
+  return report_counts({.name = "right-hand side", .plans = plans_of(L.kernels().info()), .seconds = taken}, counts,
                        bytes_of(counts), system.num_unknowns(), machine, L.kernels().device()->num_threads());
 }
 

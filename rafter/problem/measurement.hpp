@@ -13,13 +13,13 @@
 /// The speed of operators is reported against the roofline of the machine.
 namespace rafter::problem {
 
-/// Reports an operator against the roofline of the machine, with its mean time in the solve, or timed now if it was
-/// applied too rarely there.
-report::OperatorReport report_operator(const op::Operator& A, const machine::Machine& machine);
+/// Reports an operator against the roofline of the machine, with its mean time in the solve, or timed now for about so
+/// many seconds if it was applied too rarely there.
+report::OperatorReport report_operator(const op::Operator& A, const machine::Machine& machine, double seconds);
 
-/// Reports a linear form, which is timed now.
+/// Reports a linear form with the mean time of its assemblies, or timed now if there were none, or on a device.
 report::OperatorReport report_linear_form(const op::LinearForm& L, const op::System& system,
-                                          const machine::Machine& machine);
+                                          const machine::Machine& machine, double seconds);
 
 /// Reports an iteration of conjugate gradients with a diagonal preconditioner. The result is empty for other methods
 /// and preconditioners, and for solves of few iterations.

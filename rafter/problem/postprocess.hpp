@@ -27,13 +27,12 @@ public:
   /// Sets the time that functionals, exact solutions and fields of the output are evaluated at.
   void set_time(double time);
 
-  /// Throws InputError where an exact solution is not finite, at the nodes of the mesh and the points of quadrature, or
-  /// its gradient at these points, which is known before the solve. `any` is a vector of the system, whose values do
-  /// not matter.
-  void require_finite_solutions(const op::Vector& any) const;
+  /// Throws InputError where an exact solution is not finite at a node of the mesh, which is known before the solve.
+  void require_finite_at_nodes() const;
 
   /// Returns relative errors in the L2 norm and the H1 seminorm of every field with an exact solution, by quadrature of
   /// a degree well above that of the fields. If the exact solution (or its gradient) is zero, the error is absolute.
+  /// Throws InputError where it is not finite at a point of quadrature, and where its square vanishes in doubles.
   std::vector<std::pair<std::string, report::FieldErrors>> errors(const op::Vector& solution) const;
 
   /// Returns the fields of the output beside those of the problem.
@@ -57,6 +56,8 @@ private:
   /// and on a part of a mesh.
   /// Throws InputError where one of its values there is not finite.
   double largest_at_nodes(const ExactSolution& exact) const;
+  /// Throws InputError unless the squares of the norms of an exact solution are numbers that errors can be relative to.
+  void require_measurable(const FieldNorms& norms, std::span<const double> squares) const;
   double value_of(std::size_t functional, const op::Vector& solution) const;
   /// Returns a field whose parameters have the values of the problem and the present time.
   io::DerivedField with_parameters(const io::DerivedField& field);

@@ -15,6 +15,7 @@
 #include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/problem/expected_work.hpp>
+#include <rafter/problem/jacobi_forecast.hpp>
 #include <rafter/problem/known_values.hpp>
 #include <rafter/problem/method_choice.hpp>
 #include <rafter/problem/plan_keys.hpp>
@@ -49,20 +50,17 @@ PreparedProblem::PreparedProblem(Problem problem, const Preparation& preparation
   if (problem_.statement.places.source.empty()) look_at_program(preparation); // texts are looked at where they are read
   options_ = problem_.discretisation;
   options_.shared_device = op::device_of(options_, *system().discretisation);
-  choose_preconditioner();
-  if (options_.num_applications == 0)
-    options_.num_applications = expected_applications(
-        problem_.solver, uses_multigrid(problem_.preconditioner, problem_.solver.method), system());
   if (problem_.time && !problem_.time->restart.empty())
     saved_time_ =
         located(problem_.statement.places.restart, [&] { return io::read_saved_time(problem_.time->restart); });
-  choose_method(preparation);
   phases.stop();
 
   phases.watch(options_.shared_device);
   take_planner(preparation);
 
   phases.start("kernels");
+  choose_preconditioner();
+  choose_method(preparation);
   make_operators(preparation.solves);
   progress_.notify(fmt::format("kernels: {} for the operator, {} for the right-hand side", operator_->info().size(),
                                linear_form() != nullptr ? linear_form()->kernels().info().size() : 0));
@@ -127,16 +125,28 @@ bool PreparedProblem::has_blocks() const {
 void PreparedProblem::choose_preconditioner() {
   auto& choice = problem_.preconditioner;
   const auto& space = *system().spaces.front();
-  const bool is_open = choice.name.empty() && problem_.a && problem_.solver.method == "cg" && !has_method_ &&
+  const bool is_open = choice.name.empty() && problem_.a && problem_.solver.method == "cg" &&
                        system().spaces.size() == 1 && problem_.null_space.empty();
-  const bool has_levels = space.degree > 1 || (problem_.meshes && problem_.meshes->meshes.size() > 1);
-  if (!is_open || !has_levels || system().mesh->distribution != nullptr ||
-      !takes_long_with_jacobi(static_cast<double>(system().num_unknowns()), space.num_components(),
-                              system().mesh->tdim))
-    return;
-  choice = "multigrid"; // generate_levels() completes it
+  const auto* meshes = choice.multigrid ? &choice.multigrid->meshes : problem_.meshes ? &*problem_.meshes : nullptr;
+  const bool has_levels = space.degree > 1 || (meshes != nullptr && meshes->meshes.size() > 1);
+  const bool is_whole = system().mesh->distribution == nullptr;
+  const double iterations =
+      is_whole ? expected_jacobi_iterations(equations_.tangent, system(), options_.dirichlet, problem_.solver.control.rtol)
+               : 100;
+  const bool sets_applications = options_.num_applications == 0;
+  if (sets_applications)
+    options_.num_applications =
+        expected_applications(problem_.solver, uses_multigrid(choice, problem_.solver.method), iterations);
+  if (!is_open || !has_levels || !is_whole) return;
+  const auto action = op::build_form(equations_.tangent, system(), op::Purpose::action,
+                                     op::kernel_options(options_, options_.shared_device));
+  const auto forecast = forecast_solve(*action, iterations);
+  if (!forecast.is_for_multigrid()) return;
+  choice.name = "multigrid"; // generate_levels() completes it
   problem_.is_preconditioner_chosen = true;
-  progress_.notify("preconditioner: multigrid is chosen, since jacobi would take many iterations on so many unknowns");
+  if (sets_applications) options_.num_applications = expected_applications(problem_.solver, true, iterations);
+  progress_.notify(fmt::format("preconditioner: multigrid is chosen, since jacobi would take about {:.0f} iterations and {:.2g} s",
+                               iterations, forecast.with_jacobi));
 }
 
 void PreparedProblem::choose_method(const Preparation& preparation) {

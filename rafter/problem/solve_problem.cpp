@@ -38,7 +38,7 @@ void finish(const PreparedProblem& prepared, Phases& phases, Solution& solution)
 LinearParts parts_of(const PreparedProblem& prepared) {
   LinearParts parts{
       .null_space = [&] { return prepared.make_null_space(); },
-      .start = [&](const op::Vector& start) { prepared.postprocess().require_finite_solutions(start); },
+      .check = [&] { prepared.postprocess().require_finite_at_nodes(); },
       .preconditioner = [&](solvers::SolverOptions& options) { prepared.add_preconditioner_parts(options); }};
   if (const auto* form = prepared.linear_form()) parts.load = [form](op::Vector& load) { form->assemble(load); };
   return parts;
@@ -68,10 +68,18 @@ void report_method(const LinearSolve& solve, report::SolveReport& report) {
                       .negative_pivots = factors->num_negative_pivots};
 }
 
-void measure_operators(const PreparedProblem& prepared, report::SolveReport& report) {
-  report.operators.push_back(report_operator(prepared.operator_a(), prepared.machine()));
+/// Takes a twentieth of the run so far at most, unless one application is longer.
+void measure_operators(const PreparedProblem& prepared, Phases& phases, report::SolveReport& report) {
+  double run = 0;
+  for (const auto& [name, seconds] : phases.seconds()) run += seconds;
+  constexpr double most_seconds = 0.1, share = 1.0 / 40; // for each of two
+  const double seconds = std::min(most_seconds, share * run);
+  phases.start("report");
+  report.operators.push_back(report_operator(prepared.operator_a(), prepared.machine(), seconds));
   if (prepared.linear_form() != nullptr)
-    report.operators.push_back(report_linear_form(*prepared.linear_form(), prepared.system(), prepared.machine()));
+    report.operators.push_back(
+        report_linear_form(*prepared.linear_form(), prepared.system(), prepared.machine(), seconds));
+  phases.stop();
 }
 
 /// A solve returns its solution, and the report of an iteration that cannot be made later.
@@ -147,7 +155,7 @@ Solved solve_residual(const PreparedProblem& prepared, Phases& phases) {
   const auto choice = request.is_whole
                           ? choose_for_residual(request, *prepared.residual_problem(), prepared.operator_a(), u)
                           : MethodChoice{request.solver.method, {}};
-  prepared.postprocess().require_finite_solutions(u);
+  prepared.postprocess().require_finite_at_nodes();
   phases.start("solve");
   const auto& given = prepared.problem().newton.preconditioner;
   const auto preconditioner = given != nullptr ? given : std::make_shared<solvers::KeptPreconditioner>();
@@ -217,14 +225,14 @@ Solution solve(const Problem& problem, const Progress& progress, RunOptions opti
   if (prepared->stepper() == nullptr) finish(*prepared, phases, solved.solution);
   auto& [solution, iteration] = solved;
   auto& report = solution.report;
-  report.seconds = phases.seconds();
-  report.copies = phases.copies();
   if (const auto now = base::process_memory(); now && options.resident_bytes)
     report.peak_memory_bytes = now->peak_bytes - *options.resident_bytes;
+  report.copies = phases.copies();
   if (options.measures_operators) {
-    measure_operators(*prepared, report);
+    measure_operators(*prepared, phases, report);
     if (iteration) report.operators.push_back(std::move(*iteration));
   }
+  report.seconds = phases.seconds();
   return std::move(solution);
 }
 

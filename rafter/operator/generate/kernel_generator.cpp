@@ -229,12 +229,15 @@ bool KernelGenerator::is_too_large(const kernel::CellMatrixSize& size) const {
 
 /// Returns the plan of kernels that have none to choose from.
 schedule::Plan KernelGenerator::usual_plan() const {
-  auto plan = tune::plan_usual(kernel().choices.front().factors, specification_.cell.access.cells_per_batch,
+  // What is evaluated once would be stored to be read once.
+  const bool is_quick = runs_few_times(specification_, options_);
+  const auto factors = is_quick ? kernel::FactorStorage::recompute : kernel().choices.front().factors;
+  auto plan = tune::plan_usual(factors, specification_.cell.access.cells_per_batch,
                                register_width(), kernel().target, options_.plan.get());
   if (!options_.plan) plan.scatter = usual_scatter(specification_, options_);
   if (is_single(specification_, options_)) plan = computing_in_floats(plan);
   if (is_facet()) plan.unroll = 0; // tables are data: facets that differ in their number share a text
-  if (runs_few_times(specification_, options_)) take_quick_flags(plan);
+  if (is_quick) take_quick_flags(plan);
   return fitted(std::move(plan));
 }
 

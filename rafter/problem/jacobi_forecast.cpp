@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/problem/jacobi_forecast.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <numeric>
+#include <set>
+#include <vector>
+
+#include <rafter/element/quadrature.hpp>
+#include <rafter/mesh/describe.hpp>
+#include <rafter/mesh/mesh.hpp>
+#include <rafter/mesh/values_by_tag.hpp>
+#include <rafter/operator/generate/domain.hpp>
+#include <rafter/space/function_space.hpp>
+
+namespace rafter::problem {
+namespace {
+
+constexpr std::size_t max_dim = 3;
+using Point = std::array<double, max_dim>;
+using Matrix = std::array<Point, max_dim>;
+
+/// Integrals of the squares of all basis functions, and of their derivatives along each reference axis, over the
+/// volume of the reference cell: the traces of its matrices.
+struct ReferenceTraces {
+  double values = 0;
+  Matrix derivatives{};
+};
+
+ReferenceTraces reference_traces(const element::Element& element) {
+  ReferenceTraces result;
+  const auto shape = element.shape();
+  const auto dim = static_cast<std::size_t>(element::dimension(shape));
+  const bool is_tensor = element::is_tensor(shape);
+  const auto rule = element::make_quadrature(is_tensor ? element::Shape::interval : shape,
+                                             std::min(2 * element.degree(), element::max_quadrature_degree));
+  const auto table = is_tensor ? element.tabulate_1d(rule.points) : element.tabulate(rule.points);
+  double values = 0;
+  Matrix derivatives{};
+  const double volume = std::accumulate(rule.weights.begin(), rule.weights.end(), 0.0);
+  for (int q = 0; q < rule.num_points(); ++q)
+    for (int i = 0; i < table.num_dofs; ++i) {
+      const double weight = rule.weights[static_cast<std::size_t>(q)] / volume;
+      values += weight * table(0, q, i) * table(0, q, i);
+      for (int a = 0; a < table.dim; ++a)
+        for (int b = 0; b < table.dim; ++b)
+          derivatives[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)] +=
+              weight * table(a + 1, q, i) * table(b + 1, q, i);
+    }
+  if (!is_tensor) return {values, derivatives};
+  // Functions are products; those along one axis integrate to 0 with their own derivatives, together.
+  result.values = std::pow(values, dim);
+  for (std::size_t a = 0; a < dim; ++a)
+    result.derivatives[a][a] = derivatives[0][0] * std::pow(values, static_cast<double>(dim) - 1);
+  return result;
+}
+
+/// The box around a mesh, and for each axis how its ends are fixed for a component.
+struct Box {
+  Point low{}, high{};
+  double length(std::size_t axis) const { return high[axis] - low[axis]; }
+};
+
+Box box_around(const mesh::Mesh& mesh) {
+  Box result;
+  const auto dim = static_cast<std::size_t>(mesh.gdim);
+  result.low.fill(std::numeric_limits<double>::infinity());
+  result.high.fill(-std::numeric_limits<double>::infinity());
+  for (std::size_t i = 0; i < mesh.points.size(); ++i) {
+    result.low[i % dim] = std::min(result.low[i % dim], mesh.points[i]);
+    result.high[i % dim] = std::max(result.high[i % dim], mesh.points[i]);
+  }
+  return result;
+}
+
+/// Areas of a facet of straight sides, seen along each axis.
+Point seen_areas(const mesh::Mesh& mesh, const mesh::FacetRef& facet) {
+  const auto shape = mesh.groups[static_cast<std::size_t>(facet.group)].shape;
+  const auto points = mesh::cell_vertex_coordinates(mesh, facet.group, facet.cell);
+  const auto vertices = element::entity_vertices(shape, mesh.tdim - 1, facet.facet);
+  const auto dim = static_cast<std::size_t>(mesh.gdim);
+  if (dim == 1) return {1, 0, 0};
+  const auto edge = [&](std::size_t from, std::size_t to) {
+    Point result{};
+    for (std::size_t d = 0; d < dim; ++d)
+      result[d] = points[static_cast<std::size_t>(vertices[to]) * dim + d] -
+                  points[static_cast<std::size_t>(vertices[from]) * dim + d];
+    return result;
+  };
+  const auto u = edge(0, 1);
+  if (dim == 2) return {std::abs(u[1]), std::abs(u[0]), 0};
+  const auto v = edge(0, 2); // a quadrilateral has twice the area of this triangle
+  const double scale = vertices.size() == 4 ? 1 : 0.5;
+  return {scale * std::abs(u[1] * v[2] - u[2] * v[1]), scale * std::abs(u[2] * v[0] - u[0] * v[2]),
+          scale * std::abs(u[0] * v[1] - u[1] * v[0])};
+}
+
+/// What holds the boundary: tags with conditions on a component, and those of integrals over the boundary.
+class FixedEnds {
+public:
+  FixedEnds(const mesh::Mesh& mesh, const form::LoweredForm& form) : mesh_(mesh) {
+    for (const auto& integral : form.integrals)
+      if (integral.measure.kind == form::MeasureKind::exterior_facet) add(op::measure_tags(mesh, integral.measure));
+  }
+  void add(const op::FieldCondition& condition) {
+    const auto& tags = condition.condition.tags;
+    add(condition.condition.is_all ? std::vector<std::int32_t>{} : mesh_.tags_of_groups(tags, mesh_.tdim - 1));
+  }
+  /// Number of ends of each axis that are fixed: 0, 1 or 2.
+  std::array<int, max_dim> count() const {
+    Point fixed{}, all{};
+    const auto& surface = mesh_.surface();
+    for (std::size_t f = 0; f < surface.exterior_facets.size(); ++f) {
+      const auto areas = seen_areas(mesh_, surface.exterior_facets[f]);
+      const bool is_fixed = is_all_ || tags_.contains(surface.exterior_tags[f]);
+      for (std::size_t d = 0; d < max_dim; ++d) {
+        all[d] += areas[d];
+        if (is_fixed) fixed[d] += areas[d];
+      }
+    }
+    std::array<int, max_dim> result{};
+    for (std::size_t d = 0; d < max_dim; ++d)
+      if (all[d] > 0) result[d] = static_cast<int>(std::lround(2 * fixed[d] / all[d]));
+    return result;
+  }
+
+private:
+  /// Without tags: the whole boundary.
+  void add(const std::vector<std::int32_t>& tags) {
+    is_all_ = is_all_ || tags.empty();
+    tags_.insert(tags.begin(), tags.end());
+  }
+  const mesh::Mesh& mesh_;
+  std::set<std::int32_t> tags_;
+  bool is_all_ = false;
+};
+
+/// The lowest mode of a box: a product of functions along its axes.
+class LowestMode {
+public:
+  LowestMode(const Box& box, std::array<int, max_dim> fixed_ends, std::size_t dim, bool may_be_constant) : box_(box) {
+    for (std::size_t d = 0; d < dim; ++d)
+      if (fixed_ends[d] > 0) waves_[d] = {0.5 * fixed_ends[d], 0};
+    if (may_be_constant || std::ranges::any_of(fixed_ends, [](int ends) { return ends > 0; })) return;
+    std::size_t longest = 0;
+    for (std::size_t d = 1; d < dim; ++d)
+      if (box.length(d) > box.length(longest)) longest = d;
+    waves_[longest] = {1, 0.5};
+  }
+  /// Its value, then its derivatives, at a point.
+  std::array<double, 1 + max_dim> operator()(const Point& x) const {
+    std::array<double, 1 + max_dim> result{1, 1, 1, 1};
+    for (std::size_t d = 0; d < max_dim; ++d) {
+      const auto& [half_waves, shift] = waves_[d];
+      const double factor = half_waves > 0 ? half_waves * std::numbers::pi / box_.length(d) : 0;
+      const double phase = factor * (x[d] - box_.low[d]) + shift * std::numbers::pi;
+      const double value = factor > 0 ? std::sin(phase) : 1;
+      for (std::size_t i = 0; i <= max_dim; ++i) result[i] *= i == d + 1 ? factor * std::cos(phase) : value;
+    }
+    return result;
+  }
+
+private:
+  struct Wave {
+    double half_waves = 0, shift = 0; ///< both in halves of a wave: sin(pi (half_waves t + shift)) for t from 0 to 1
+  };
+  Box box_;
+  std::array<Wave, max_dim> waves_{};
+};
+
+/// A sampled cell: its midpoint, its map there and what stands for it.
+struct Sample {
+  Point x{};
+  Matrix inverse{}; ///< inverse[a][d]: derivative of reference coordinate a along x_d
+  double volume = 0;
+  std::int32_t tag = 0;
+  const ReferenceTraces* traces = nullptr;
+};
+
+/// The inverse of the leading `dim` rows and columns; the determinant is returned.
+double invert(const Matrix& m, std::size_t dim, Matrix& inverse) {
+  if (dim == 1) {
+    inverse[0][0] = 1 / m[0][0];
+    return m[0][0];
+  }
+  if (dim == 2) {
+    const double det = m[0][0] * m[1][1] - m[0][1] * m[1][0];
+    inverse[0] = {m[1][1] / det, -m[0][1] / det, 0};
+    inverse[1] = {-m[1][0] / det, m[0][0] / det, 0};
+    return det;
+  }
+  const auto cofactor = [&m](std::size_t i, std::size_t j) {
+    const auto a = (i + 1) % 3, b = (i + 2) % 3, c = (j + 1) % 3, d = (j + 2) % 3;
+    return m[a][c] * m[b][d] - m[a][d] * m[b][c];
+  };
+  const double det = m[0][0] * cofactor(0, 0) + m[0][1] * cofactor(0, 1) + m[0][2] * cofactor(0, 2);
+  for (std::size_t i = 0; i < 3; ++i)
+    for (std::size_t j = 0; j < 3; ++j) inverse[j][i] = cofactor(i, j) / det;
+  return det;
+}
+
+/// At most this many cells are looked at, and each stands for as many of its group.
+constexpr std::int32_t most_samples = 500;
+
+void add_samples(const mesh::Mesh& mesh, std::int32_t group_number, const ReferenceTraces& traces,
+                 std::vector<Sample>& samples) {
+  const auto& group = mesh.groups[static_cast<std::size_t>(group_number)];
+  const auto dim = static_cast<std::size_t>(mesh.gdim);
+  const auto straight = element::make_element(element::Family::lagrange, group.shape, 1);
+  std::vector<double> midpoint(dim, 0.0);
+  const auto num_nodes = static_cast<std::size_t>(straight->num_dofs());
+  for (std::size_t i = 0; i < num_nodes * dim; ++i)
+    midpoint[i % dim] += straight->nodes()[i] / static_cast<double>(num_nodes);
+  const auto table = straight->tabulate(midpoint);
+  const std::int32_t stride = std::max(1, group.num_cells() / most_samples);
+  for (std::int32_t cell = 0; cell < group.num_cells(); cell += stride) {
+    const auto points = mesh::cell_vertex_coordinates(mesh, group_number, cell);
+    Sample sample{.tag = group.tags[static_cast<std::size_t>(cell)], .traces = &traces};
+    Matrix jacobian{};
+    for (std::size_t i = 0; i < num_nodes; ++i)
+      for (std::size_t d = 0; d < dim; ++d) {
+        const double x = points[i * dim + d];
+        sample.x[d] += table(0, 0, static_cast<int>(i)) * x;
+        for (std::size_t a = 0; a < dim; ++a)
+          jacobian[d][a] += table(static_cast<int>(a) + 1, 0, static_cast<int>(i)) * x;
+      }
+    sample.volume =
+        std::abs(invert(jacobian, dim, sample.inverse)) * element::reference_volume(group.shape) * stride;
+    samples.push_back(sample);
+  }
+}
+
+/// A bilinear form of one component, as the integrand shows it at a point: the value and the derivatives of its trial
+/// function times those of its test function.
+using Pairing = std::array<std::array<double, 1 + max_dim>, 1 + max_dim>;
+
+Pairing laplacian(std::size_t dim) {
+  Pairing result{};
+  for (std::size_t d = 1; d <= dim; ++d) result[d][d] = 1;
+  return result;
+}
+
+/// Evaluates the integrands of a form over cells at points, for one component of a field.
+class Integrands {
+public:
+  Integrands(const form::LoweredForm& form, const op::System& system)
+      : form_(form), system_(system), parameters_(op::parameter_values(form)) {
+    for (auto& value : parameters_)
+      if (std::isnan(value)) value = 1; // it has a value later
+    for (const auto& coefficient : form.cell_coefficients) {
+      auto& values = cell_values_.emplace_back(*system.mesh);
+      for (const auto& [tag, components] : coefficient.coefficient->by_tag) values.add(tag, components);
+    }
+    for (const auto& integral : form.integrals) {
+      const auto tags = op::measure_tags(*system.mesh, integral.measure);
+      tags_.emplace_back(tags.begin(), tags.end());
+    }
+  }
+
+  Pairing operator()(const Sample& at, std::size_t field, int component) {
+    Pairing result{};
+    for (std::size_t i = 0; i < form_.integrals.size(); ++i) {
+      const auto& integral = form_.integrals[i];
+      const bool is_here = tags_[i].empty() || tags_[i].contains(at.tag);
+      if (integral.measure.kind != form::MeasureKind::cell || !is_here) continue;
+      for (int trial = -1; trial < system_.mesh->gdim; ++trial) {
+        evaluate(integral, at, field, component, trial);
+        for (const auto& term : integral.test_terms)
+          if (term.component == component && index(form_.test_spaces, term.field) == field)
+            result[static_cast<std::size_t>(term.derivative + 1)][static_cast<std::size_t>(trial + 1)] +=
+                values_[static_cast<std::size_t>(term.coefficient)];
+      }
+    }
+    return result;
+  }
+
+private:
+  std::size_t index(const std::vector<std::shared_ptr<const form::FieldSpace>>& spaces, int number) const {
+    return system_.index_of(*spaces[static_cast<std::size_t>(number)]);
+  }
+
+  /// All nodes of an integrand, with 1 for one component or derivative of the trial function and 0 for all others.
+  void evaluate(const form::LoweredIntegral& integral, const Sample& at, std::size_t field, int component, int trial) {
+    const auto& graph = *integral.graph;
+    values_.assign(static_cast<std::size_t>(graph.size()), 0.0);
+    const auto value = [this](form::NodeId id) { return id < 0 ? 0.0 : values_[static_cast<std::size_t>(id)]; };
+    for (form::NodeId id = 0; id < graph.size(); ++id) {
+      const auto& node = graph[id];
+      auto& result = values_[static_cast<std::size_t>(id)];
+      if (node.op == form::ScalarOp::constant)
+        result = node.value;
+      else if (node.op == form::ScalarOp::atom)
+        result = value_of(node.atom, at, field, component, trial);
+      else
+        result = form::apply(node.op, value(node.operands[0]), value(node.operands[1]), value(node.operands[2]));
+    }
+  }
+
+  double value_of(const form::Atom& atom, const Sample& at, std::size_t field, int component, int trial) const {
+    const auto number = static_cast<std::size_t>(atom.a);
+    switch (atom.kind) {
+    case form::AtomKind::parameter:
+      return parameters_[number];
+    case form::AtomKind::cell_coefficient: {
+      const auto* found = cell_values_[number].find(at.tag);
+      return found == nullptr ? 0 : found->at(static_cast<std::size_t>(form_.cell_coefficients[number].component));
+    }
+    case form::AtomKind::coordinate:
+      return at.x[number];
+    case form::AtomKind::field:
+      return atom.c < 0 ? 1 : 0;
+    case form::AtomKind::trial:
+      return atom.b == component && atom.c == trial && index(form_.trial_spaces, atom.a) == field ? 1 : 0;
+    default:
+      return 0;
+    }
+  }
+
+  const form::LoweredForm& form_;
+  const op::System& system_;
+  base::AlignedVector<double> parameters_;
+  std::vector<mesh::ValuesByTag> cell_values_; ///< values by cell coefficient
+  std::vector<std::set<std::int32_t>> tags_;   ///< cells of each integral; empty: all
+  std::vector<double> values_;
+};
+
+/// Rayleigh quotient of D^-1 A at a mode, from the integrand at each sample.
+double rayleigh_quotient(const std::vector<Sample>& samples, const std::vector<Pairing>& pairings,
+                         const LowestMode& mode, std::size_t dim) {
+  double energy = 0, diagonal = 0;
+  for (std::size_t s = 0; s < samples.size(); ++s) {
+    const auto& [sample, pairing] = std::tie(samples[s], pairings[s]);
+    const auto w = mode(sample.x);
+    double density = 0, trace = pairing[0][0] * sample.traces->values;
+    for (std::size_t i = 0; i <= dim; ++i)
+      for (std::size_t j = 0; j <= dim; ++j) density += w[i] * pairing[i][j] * w[j];
+    for (std::size_t d = 0; d < dim; ++d)
+      for (std::size_t e = 0; e < dim; ++e)
+        for (std::size_t a = 0; a < dim; ++a)
+          for (std::size_t b = 0; b < dim; ++b)
+            trace += pairing[d + 1][e + 1] * sample.inverse[a][d] * sample.inverse[b][e] *
+                     sample.traces->derivatives[a][b];
+    energy += sample.volume * density;
+    diagonal += sample.volume * trace * w[0] * w[0];
+  }
+  return energy / diagonal;
+}
+
+} // namespace
+
+double expected_jacobi_iterations(const form::LoweredForm& form, const op::System& system,
+                                  std::span<const op::FieldCondition> conditions, double rtol) {
+  const auto& mesh = *system.mesh;
+  const auto dim = static_cast<std::size_t>(mesh.gdim);
+  const auto box = box_around(mesh);
+  Integrands integrands(form, system);
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t f = 0; f < system.spaces.size(); ++f) {
+    const auto& space = *system.spaces[f];
+    std::vector<ReferenceTraces> traces;
+    for (const auto& group : mesh.groups) traces.push_back(reference_traces(*space.element(group.shape)));
+    std::vector<Sample> samples;
+    for (std::size_t g = 0; g < mesh.groups.size(); ++g)
+      add_samples(mesh, static_cast<std::int32_t>(g), traces[g], samples);
+    for (int c = 0; c < space.num_components(); ++c) {
+      FixedEnds ends(mesh, form);
+      for (const auto& condition : conditions) {
+        const auto& components = condition.condition.components;
+        if (condition.space == system.spaces[f] && (components.empty() || std::ranges::count(components, c) > 0))
+          ends.add(condition);
+      }
+      const auto fixed = ends.count();
+      std::vector<Pairing> pairings;
+      bool has_values = false;
+      for (const auto& sample : samples) {
+        pairings.push_back(integrands(sample, f, c));
+        has_values = has_values || pairings.back()[0][0] != 0;
+      }
+      double found = rayleigh_quotient(samples, pairings, {box, fixed, dim, has_values}, dim);
+      if (!(found > 0) || !std::isfinite(found)) {
+        pairings.assign(samples.size(), laplacian(dim));
+        found = rayleigh_quotient(samples, pairings, {box, fixed, dim, false}, dim);
+      }
+      least = std::min(least, found);
+    }
+  }
+  const bool is_tensor = std::ranges::all_of(mesh.groups, [](const auto& g) { return element::is_tensor(g.shape); });
+  return std::sqrt((is_tensor ? 0.19 : 0.28) / least) * std::log(2 / std::clamp(rtol, 1e-16, 0.1));
+}
+
+} // namespace rafter::problem
