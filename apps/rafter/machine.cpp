@@ -138,6 +138,8 @@ int run_machine(const MachineOptions& options) {
   fmt::print("measured {}, {} (typical runs {:.0f} % of the best, threads ran {:.0f} % of the time)\n",
              machine.measured_at, machine.is_quiet() ? "quiet" : "BUSY: may be too low", 100 * machine.steadiness,
              100 * machine.cpu_share);
+  if (const auto note = machine::shared_cores_note(machine); !note.empty())
+    fmt::print("{}\n", report::wrapped("", note));
   fmt::print("{}\n", report::wrapped("vector instructions: ",
                                      base::join(device::vector_instruction_sets(machine.instruction_sets), " ")));
   fmt::print("{}\n{}\n{}", peaks_text(machine), levels_text(machine), gathers_text(machine));

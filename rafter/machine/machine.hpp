@@ -63,6 +63,9 @@ struct Machine {
   /// floats.
   double peak_flops(int num_cores) const;
   double single_peak_flops(int num_cores) const;
+  /// Number of cores that multiply and add as much alone as all threads together: fewer than `cores` where threads share
+  /// cores, as virtual processors often do.
+  double computing_cores() const { return peak_flops(cores) / peak_flops(1); }
   /// A rate for some number of cores, interpolated between one and all cores, and constant beyond.
   double rate(const Rate& measured, int num_cores) const;
   /// Says whether loading one by one is faster, by more than measurements vary.
@@ -75,6 +78,9 @@ struct Machine {
 /// A warning to show with figures that rest on the record: that the machine was busy when it was measured, how much,
 /// and how this changes figures. It is "" for a quiet machine.
 std::string busy_warning(const Machine& machine);
+
+/// Says that threads share cores, where all of them together compute much less than as many cores would; else "".
+std::string shared_cores_note(const Machine& machine);
 
 /// Text of a record in JSON, and the record from such a text. from_json throws InputError that says what is missing or
 /// wrong.

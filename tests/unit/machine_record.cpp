@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -272,6 +273,15 @@ TEST(MachineRecord, IsQuietWhenBothSharesAreHigh) {
   machine.steadiness = 1;
   machine.cpu_share = 0.5;
   EXPECT_FALSE(machine.is_quiet());
+}
+
+TEST(MachineRecord, TellsOfThreadsThatShareCores) {
+  Machine machine = made_up();
+  machine.cores = 2;
+  for (auto& peak : machine.peaks) peak.fma.all_cores = 1.9 * peak.fma.one_core;
+  EXPECT_EQ(machine::shared_cores_note(machine), "");
+  for (auto& peak : machine.peaks) peak.fma.all_cores = 1.2 * peak.fma.one_core;
+  EXPECT_THAT(machine::shared_cores_note(machine), testing::StartsWith("2 threads compute like 1.2 cores"));
 }
 
 TEST(MachineRecord, WarnsOfBusyMachinesWithBothShares) {
