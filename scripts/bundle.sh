@@ -7,7 +7,7 @@ set -euo pipefail
 export LC_ALL=C # libraries are edited as bytes
 
 root=$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")
-most_bytes=$((40 << 20)) # that most doors let through, where it is compressed
+most_bytes=$((40 << 20)) # many systems refuse larger files to be sent
 
 fail() {
   printf 'bundle.sh: %s\n' "$*" >&2

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <functional>
@@ -28,6 +29,8 @@ namespace rafter::app {
 namespace {
 
 using Row = std::vector<std::string>;
+
+bool works(const Row& row) { return row[1] == "works"; }
 
 /// Rafter uses this program, or will use it.
 struct Tool {
@@ -150,7 +153,11 @@ Row plans_row() {
 
 int run_doctor() {
   std::vector<Row> rows;
-  bool has_compiler = false, is_found = false, has_host = false, has_checked = false;
+  bool has_compiler = false, is_found = false, has_host = false, has_checked = false, has_device = false;
+  const auto add_devices = [&](const std::vector<Row>& of_kind, bool has_its_compiler) {
+    rows.insert(rows.end(), of_kind.begin(), of_kind.end());
+    has_device = has_device || (has_its_compiler && std::ranges::any_of(of_kind, works));
+  };
   for (const auto& tool : compilers) {
     rows.push_back(tool_row(tool, is_found));
     has_compiler = has_compiler || is_found;
@@ -161,13 +168,13 @@ int run_doctor() {
   rows.push_back(hypre_row());
   rows.push_back(device_row("host", "runs kernels (--device host)", has_host));
   rows.push_back(device_row("checked", "looks for faults (--device checked)", has_checked));
-  for (auto& row : rows_of_devices("opencl", "to get one: ./rafter.sh setup opencl", device::opencl_devices))
-    rows.push_back(std::move(row));
+  add_devices(rows_of_devices("opencl", "to get one: ./rafter.sh setup opencl", device::opencl_devices), true);
   for (const auto* maker : device::gpu_makers()) {
     const auto missing = std::string("this machine has no device that ") + maker->driver.driver + " serves";
-    for (auto& row : rows_of_devices(maker->driver.language, missing, [maker] { return device::gpu_devices(*maker); }))
-      rows.push_back(std::move(row));
-    rows.push_back(compiler_row(*maker));
+    auto compiler = compiler_row(*maker);
+    add_devices(rows_of_devices(maker->driver.language, missing, [maker] { return device::gpu_devices(*maker); }),
+                works(compiler));
+    rows.push_back(std::move(compiler));
   }
   for (const auto& tool : optional_tools) rows.push_back(tool_row(tool, is_found));
   const auto vector_sets = device::vector_instruction_sets(device::cpu().instruction_sets);
@@ -178,9 +185,11 @@ int run_doctor() {
                                             {"for", "what Rafter does with it"},
                                             {"details", "where it is, or how to get it"}};
   fmt::print("{}", report::format_table(columns, rows));
-  const bool is_ready = has_compiler && has_host;
-  fmt::print("\n{}\n", is_ready ? "Ready: problems can be solved on this machine."
-                                : "Not ready: kernels cannot be compiled or run; see what is missing above.");
+  const bool is_host_ready = has_compiler && has_host;
+  const bool is_ready = is_host_ready || has_device;
+  fmt::print("\n{}\n", is_host_ready ? "Ready: problems can be solved on this machine."
+                        : is_ready    ? "Ready with --device alone: kernels for the host cannot be compiled."
+                                      : "Not ready: kernels cannot be compiled or run; see what is missing above.");
   return is_ready ? exit_done : exit_environment;
 }
 

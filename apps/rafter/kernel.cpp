@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/base/hash.hpp>
 #include <rafter/base/input_file.hpp>
 #include <rafter/base/output_file.hpp>
 #include <rafter/device/architecture.hpp>
@@ -168,10 +169,16 @@ machine::DeviceRecord record_of_architecture(const std::string& device, const st
 
 /// Compiles a kernel and prints what it takes of the device.
 void print_resources(const op::KernelInfo& info, const device::GpuCompiler& compiler, const std::string& architecture) {
-  device::keep_private_temporary(); // it may hold the source of a kernel that does not compile
-  const auto folder = device::CacheDirectory().path();
+  const device::CacheDirectory cache;
   const auto start = std::chrono::steady_clock::now();
-  const auto code = compiler.compile(info.source, architecture, folder / "failed");
+  const auto code = [&] {
+    try {
+      return compiler.compile(info.source, architecture, cache.path() / ("failed-" + base::content_hash(info.source)));
+    } catch (const base::EnvironmentError&) {
+      if (cache.is_private_temporary()) device::keep_private_temporary(); // the message names the source, which is there
+      throw;
+    }
+  }();
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   for (const auto& kernel : code.kernels)
     fmt::print("  {}: {} registers, {} bytes of local memory per item (work arrays {}), {} spilled, {} bytes of shared "

@@ -210,13 +210,15 @@ template <class Action> void Store::with_database(bool makes_file, const Action&
 std::string Store::key(const PlanningProblem& problem, const machine::Machine& machine) const {
   const auto& cpu = device::cpu();
   std::vector<std::string> parts{RAFTER_VERSION, cpu.vendor, cpu.model, base::join(cpu.instruction_sets, " ")};
-  if (!problem.target.has_lanes) { // kernels of a device, which its record names with its driver
+  const bool is_of_device = !problem.target.has_lanes; // its record names it with its driver, which compiles for it
+  if (is_of_device) {
     parts.push_back(machine.model);
     parts.push_back(machine.vendor);
   }
   for (const auto& level : machine.levels) parts.push_back(fmt::format("{} {}", level.name, level.bytes));
   parts.push_back(std::to_string(problem.num_threads));
   for (const auto& name : problem.compilers) {
+    if (is_of_device) break;
     const auto compiler = device::find_compiler(name == "default" ? "" : name);
     parts.push_back(compiler.path + " " + compiler.version);
   }

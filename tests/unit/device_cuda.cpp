@@ -275,6 +275,18 @@ TEST_F(EmulatedCuda, ReasonsAreNamed) {
   }
 }
 
+TEST_F(EmulatedCuda, DevicesThatDoNotAnswerLeaveTheOthers) {
+  const test::Environment two("EMULATED_CUDA_DEVICES", "2");
+  const auto second = test::emulated_calls("cuDeviceGetName") + 2;
+  const test::Environment lost("EMULATED_CUDA_FAIL", "cuDeviceGetName:" + std::to_string(second) + ":999");
+  const auto devices = gpu_devices(test::emulated_cuda());
+  ASSERT_EQ(devices.size(), 2U);
+  EXPECT_EQ(devices[0].objection, "");
+  EXPECT_EQ(devices[0].capabilities.description, "emulated device 0");
+  test::expect_mentions(devices[1].objection, {"the device was lost"});
+  test::expect_mentions(message_of([&] { fresh_.device(1); }), {"cuda:1", "was lost"});
+}
+
 /// A task from the host to the device and back. `y` is what it computes. Returns the calls of two functions before
 /// anything is given back.
 std::map<std::string, long> run_once(const Fresh& fresh, std::array<int, 12>& y) {

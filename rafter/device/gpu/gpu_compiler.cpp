@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -37,7 +38,8 @@ std::vector<fs::path> folders_in(const fs::path& parent, const std::string& begi
   std::error_code error;
   for (fs::directory_iterator entry(parent, error), end; !error && entry != end; entry.increment(error))
     if (entry->path().filename().string().starts_with(begin)) result.push_back(entry->path());
-  std::ranges::sort(result);
+  // Numbers in names compare as such: version 9.2 is before 13.0.
+  std::ranges::sort(result, [](const auto& a, const auto& b) { return strverscmp(a.c_str(), b.c_str()) < 0; });
   return result;
 }
 
@@ -192,7 +194,13 @@ void GpuCompiler::open() {
     for (const auto* name : names_.libraries) {
       path_ = place.empty() ? fs::path(name) : place / name;
       void* const library = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL); // it stays as long as the process
-      if (library == nullptr) continue;
+      if (library == nullptr) {
+        const char* const said = dlerror();
+        std::error_code error;
+        if (said != nullptr && objection.empty() && !place.empty() && fs::exists(path_, error))
+          objection = std::string(names_.name) + " cannot be loaded: " + said;
+        continue;
+      }
       const auto here = take(library, newest);
       if (here.empty()) return;
       if (objection.empty()) objection = here;
@@ -245,9 +253,10 @@ std::string GpuCompiler::take(void* library, int newest) {
         dlopen(builtins.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr)
       return name + " needs " + builtins + ", of exactly its version, in the same folder";
   }
-  // Builds of one version are told apart by the size of the library.
+  // Builds of one version are told apart by the size and the time of the library.
   std::error_code error;
-  key_ = version_ + " " + std::to_string(fs::file_size(path_, error));
+  key_ = version_ + " " + std::to_string(fs::file_size(path_, error)) + " " +
+         std::to_string(fs::last_write_time(path_, error).time_since_epoch().count());
   for (const auto* option : names_.options) key_ += std::string(" ") + option;
   int (*count)(int*) = nullptr;
   int (*list)(int*) = nullptr;

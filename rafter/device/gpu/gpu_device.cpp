@@ -391,7 +391,7 @@ GpuCode from_file_content(const std::string& bytes) {
 
 GpuDevice::GpuDevice(const GpuMaker& maker, GpuOptions options)
     : maker_(maker), queue_([&] {
-        auto library = options.library != nullptr ? options.library : gpu_library(maker.driver);
+        auto library = gpu_library(maker.driver);
         auto chosen = choose_gpu(*library, options.number);
         return std::make_shared<Queue>(std::move(library), std::move(chosen));
       }()),

@@ -31,7 +31,6 @@ std::vector<DeviceDescription> gpu_devices(const GpuMaker& maker);
 struct GpuOptions {
   int number = 0;                                      ///< number in the order of gpu_devices()
   CacheDirectory directory = CacheDirectory();         ///< folder of compiled programs
-  std::shared_ptr<const GpuLibrary> library = nullptr; ///< functions of the driver; null: that of this machine
 };
 
 /// A graphics processor by its driver and its run-time compiler. Programs are what emit writes in the language of the

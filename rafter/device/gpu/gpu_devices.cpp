@@ -75,9 +75,15 @@ std::vector<InstalledGpu> installed_gpus(const GpuLibrary& library) {
   library.check(library.count_devices(&count), "looking for devices");
   std::vector<InstalledGpu> result;
   for (int i = 0; i < count; ++i) {
-    int id = 0;
-    library.check(library.get_device(&id, i), "looking for devices");
-    result.push_back(described(library, id));
+    try {
+      int id = 0;
+      library.check(library.get_device(&id, i), "looking for devices");
+      result.push_back(described(library, id));
+    } catch (const base::EnvironmentError& error) { // the others keep their numbers
+      auto& lost = result.emplace_back();
+      lost.capabilities.description = "a device that does not answer";
+      lost.objection = error.what();
+    }
   }
   return result;
 }

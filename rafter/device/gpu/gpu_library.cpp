@@ -14,10 +14,22 @@
 namespace rafter::device {
 namespace {
 
+/// What the loader said of a library, unless that is that there is none.
+std::string loader_objection(const std::string& name) {
+  const char* const text = dlerror();
+  const std::string said = text == nullptr ? "" : text;
+  return said.starts_with(name + ": cannot open shared object file: No such file") ? "" : said;
+}
+
 /// The library by the first of its names that can be opened; it stays as long as the process.
 void* open_library(const GpuNames& names) {
-  for (const auto* name : names.libraries)
+  std::string objection; // what is wrong with a library that is there
+  for (const auto* name : names.libraries) {
     if (void* const library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
+    if (objection.empty()) objection = loader_objection(name);
+  }
+  if (!objection.empty())
+    throw base::EnvironmentError(std::string(names.maker) + ": " + names.driver + " cannot be loaded: " + objection);
   const std::vector<std::string> tried(names.libraries.begin(), names.libraries.end());
   throw base::EnvironmentError(std::string("there is no ") + names.maker + " here: " + base::join(tried, ", ") +
                                " cannot be opened, which comes with " + names.driver +
@@ -96,11 +108,22 @@ std::string text_of(int code) {
   case 701: // launch out of resources
     return "a group needs more registers or memory than the device has";
   case 700: // illegal address
+  case 710: // a kernel asserted
+  case 714: // fault of the stack
+  case 715: // illegal instruction
   case 716: // misaligned address
+  case 717: // address of another space
+  case 718: // invalid place in the program
   case 719: // launch failure
     return "it, or a kernel before it, ended with a fault of the device, which this process cannot use any more";
   case 702: // launch timeout
     return "it, or a kernel before it, took longer than the driver lets kernels run on a device that draws a screen";
+  case 34: // a library for linking alone
+    return "the library is a stub of the toolkit: the driver's own must come first on the loader's path "
+           "(LD_LIBRARY_PATH)";
+  case 802: // the system is not ready
+    return "the driver waits for a service of the system: on machines whose devices are joined by a switch "
+           "nvidia-fabricmanager must run";
   case 803: // versions of the driver's parts
   case 804: // forward compatibility
     return "the parts of the driver do not fit each other: after an update the machine must be started anew";

@@ -41,8 +41,7 @@ struct GpuNames {
 
 /// The functions of the driver of a maker's graphics processors, which is opened when they are first needed, so
 /// that programs run on machines without it. Results are codes, 0 for success. Contexts, streams, events, modules and
-/// functions are pointers of the driver; addresses of its memory are numbers. Tests replace entries to see what
-/// failures of a driver lead to.
+/// functions are pointers of the driver; addresses of its memory are numbers.
 struct GpuLibrary {
   const GpuNames* names = nullptr;
   using Address = std::uintptr_t;
