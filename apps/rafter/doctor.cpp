@@ -188,8 +188,8 @@ int run_doctor() {
   const bool is_host_ready = has_compiler && has_host;
   const bool is_ready = is_host_ready || has_device;
   fmt::print("\n{}\n", is_host_ready ? "Ready: problems can be solved on this machine."
-                        : is_ready    ? "Ready with --device alone: kernels for the host cannot be compiled."
-                                      : "Not ready: kernels cannot be compiled or run; see what is missing above.");
+                       : is_ready    ? "Ready with --device alone: kernels for the host cannot be compiled."
+                                     : "Not ready: kernels cannot be compiled or run; see what is missing above.");
   return is_ready ? exit_done : exit_environment;
 }
 

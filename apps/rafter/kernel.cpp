@@ -175,7 +175,8 @@ void print_resources(const op::KernelInfo& info, const device::GpuCompiler& comp
     try {
       return compiler.compile(info.source, architecture, cache.path() / ("failed-" + base::content_hash(info.source)));
     } catch (const base::EnvironmentError&) {
-      if (cache.is_private_temporary()) device::keep_private_temporary(); // the message names the source, which is there
+      if (cache.is_private_temporary())
+        device::keep_private_temporary(); // the message names the source, which is there
       throw;
     }
   }();

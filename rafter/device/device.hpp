@@ -246,9 +246,9 @@ private:
   std::map<std::tuple<std::type_index, const void*, int>, std::shared_ptr<const void>> kept_;
 };
 
-/// The device of this name ("host", "checked", "opencl", "cuda:1", "hip"), as given to --device. With num_threads 0 the host
-/// uses all cores that the process may use. Throws InputError for unknown names, and EnvironmentError for devices that
-/// this machine or build lacks.
+/// The device of this name ("host", "checked", "opencl", "cuda:1", "hip"), as given to --device. With num_threads 0 the
+/// host uses all cores that the process may use. Throws InputError for unknown names, and EnvironmentError for devices
+/// that this machine or build lacks.
 std::shared_ptr<Device> make_device(const std::string& name, int num_threads = 0);
 
 } // namespace rafter::device

@@ -12,9 +12,10 @@ std::string shared_cores_note(const Machine& machine) {
   constexpr double least = 0.75; // quiet cores that nobody shares reach 0.9 and more
   const double computing = machine.computing_cores();
   if (computing >= least * machine.cores) return "";
-  return fmt::format("{} threads compute like {:.1f} cores: they share cores, or others used them; two threads are then "
-                     "not twice as fast as one",
-                     machine.cores, computing);
+  return fmt::format(
+      "{} threads compute like {:.1f} cores: they share cores, or others used them; two threads are then "
+      "not twice as fast as one",
+      machine.cores, computing);
 }
 
 std::string busy_warning(const Machine& machine) {

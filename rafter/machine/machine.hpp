@@ -63,8 +63,8 @@ struct Machine {
   /// floats.
   double peak_flops(int num_cores) const;
   double single_peak_flops(int num_cores) const;
-  /// Number of cores that multiply and add as much alone as all threads together: fewer than `cores` where threads share
-  /// cores, as virtual processors often do.
+  /// Number of cores that multiply and add as much alone as all threads together: fewer than `cores` where threads
+  /// share cores, as virtual processors often do.
   double computing_cores() const { return peak_flops(cores) / peak_flops(1); }
   /// A rate for some number of cores, interpolated between one and all cores, and constant beyond.
   double rate(const Rate& measured, int num_cores) const;

@@ -7,7 +7,8 @@
 
 namespace rafter::op {
 
-/// How often a form ran, and the seconds on the clock that this took. A device of its own has only queued its runs then.
+/// How often a form ran, and the seconds on the clock that this took. A device of its own has only queued its runs
+/// then.
 struct Usage {
   std::int64_t runs = 0;
   double seconds = 0;

@@ -228,8 +228,7 @@ void add_samples(const mesh::Mesh& mesh, std::int32_t group_number, const Refere
         for (std::size_t a = 0; a < dim; ++a)
           jacobian[d][a] += table(static_cast<int>(a) + 1, 0, static_cast<int>(i)) * x;
       }
-    sample.volume =
-        std::abs(invert(jacobian, dim, sample.inverse)) * element::reference_volume(group.shape) * stride;
+    sample.volume = std::abs(invert(jacobian, dim, sample.inverse)) * element::reference_volume(group.shape) * stride;
     samples.push_back(sample);
   }
 }
@@ -342,8 +341,8 @@ double rayleigh_quotient(const std::vector<Sample>& samples, const std::vector<P
       for (std::size_t e = 0; e < dim; ++e)
         for (std::size_t a = 0; a < dim; ++a)
           for (std::size_t b = 0; b < dim; ++b)
-            trace += pairing[d + 1][e + 1] * sample.inverse[a][d] * sample.inverse[b][e] *
-                     sample.traces->derivatives[a][b];
+            trace +=
+                pairing[d + 1][e + 1] * sample.inverse[a][d] * sample.inverse[b][e] * sample.traces->derivatives[a][b];
     energy += sample.volume * density;
     diagonal += sample.volume * trace * w[0] * w[0];
   }

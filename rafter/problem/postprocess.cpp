@@ -198,9 +198,10 @@ void Postprocess::require_measurable(const FieldNorms& norms, std::span<const do
   if (squares[l2_exact] >= least) return;
   const double largest = largest_at_nodes(*norms.exact);
   if (largest > 0 && largest < 1e-140)
-    refuse(fmt::format("the exact solution is so small (up to {:.1e} at the nodes of the mesh) that its square vanishes "
-                       "in doubles, and with it the measure of errors: use a larger unit",
-                       largest));
+    refuse(
+        fmt::format("the exact solution is so small (up to {:.1e} at the nodes of the mesh) that its square vanishes "
+                    "in doubles, and with it the measure of errors: use a larger unit",
+                    largest));
 }
 
 double Postprocess::value_of(std::size_t index, const op::Vector& solution) const {

@@ -130,9 +130,9 @@ void PreparedProblem::choose_preconditioner() {
   const auto* meshes = choice.multigrid ? &choice.multigrid->meshes : problem_.meshes ? &*problem_.meshes : nullptr;
   const bool has_levels = space.degree > 1 || (meshes != nullptr && meshes->meshes.size() > 1);
   const bool is_whole = system().mesh->distribution == nullptr;
-  const double iterations =
-      is_whole ? expected_jacobi_iterations(equations_.tangent, system(), options_.dirichlet, problem_.solver.control.rtol)
-               : 100;
+  const double iterations = is_whole ? expected_jacobi_iterations(equations_.tangent, system(), options_.dirichlet,
+                                                                  problem_.solver.control.rtol)
+                                     : 100;
   const bool sets_applications = options_.num_applications == 0;
   if (sets_applications)
     options_.num_applications =
@@ -145,8 +145,9 @@ void PreparedProblem::choose_preconditioner() {
   choice.name = "multigrid"; // generate_levels() completes it
   problem_.is_preconditioner_chosen = true;
   if (sets_applications) options_.num_applications = expected_applications(problem_.solver, true, iterations);
-  progress_.notify(fmt::format("preconditioner: multigrid is chosen, since jacobi would take about {:.0f} iterations and {:.2g} s",
-                               iterations, forecast.with_jacobi));
+  progress_.notify(
+      fmt::format("preconditioner: multigrid is chosen, since jacobi would take about {:.0f} iterations and {:.2g} s",
+                  iterations, forecast.with_jacobi));
 }
 
 void PreparedProblem::choose_method(const Preparation& preparation) {

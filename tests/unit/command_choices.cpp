@@ -77,9 +77,9 @@ problem::SolveForecast forecast_of(const MeasuredProblem& of) {
   const auto equations = problem::make_equations(problem);
   const auto kernels = op::kernel_options(problem.discretisation, problem.discretisation.shared_device);
   const auto action = op::build_form(equations.tangent, equations.system, op::Purpose::action, kernels);
-  return problem::forecast_solve(*action, problem::expected_jacobi_iterations(
-                                              equations.tangent, equations.system, problem.discretisation.dirichlet,
-                                              problem.solver.control.rtol));
+  return problem::forecast_solve(*action, problem::expected_jacobi_iterations(equations.tangent, equations.system,
+                                                                              problem.discretisation.dirichlet,
+                                                                              problem.solver.control.rtol));
 }
 
 TEST_P(Choices, AreWithinAFifthOfTheFaster) {
@@ -88,8 +88,8 @@ TEST_P(Choices, AreWithinAFifthOfTheFaster) {
   const double seconds = forecast.is_for_multigrid() ? of.multigrid.seconds : of.jacobi.seconds;
   constexpr double worth_kernels = 0.3;
   EXPECT_LE(seconds, std::max(1.2 * std::min(of.jacobi.seconds, of.multigrid.seconds), worth_kernels))
-      << "jacobi is forecast to take " << forecast.with_jacobi << " s and takes " << of.jacobi.seconds
-      << ", multigrid " << forecast.with_multigrid << " and " << of.multigrid.seconds;
+      << "jacobi is forecast to take " << forecast.with_jacobi << " s and takes " << of.jacobi.seconds << ", multigrid "
+      << forecast.with_multigrid << " and " << of.multigrid.seconds;
 }
 
 TEST_P(Choices, KnowHowManyIterationsJacobiTakes) {
@@ -101,7 +101,8 @@ TEST_P(Choices, KnowHowManyIterationsJacobiTakes) {
 
 INSTANTIATE_TEST_SUITE_P(measured, Choices, testing::ValuesIn(measured_problems()), [](const auto& of) {
   std::string result = of.param.machine + "_" + of.param.name;
-  std::ranges::replace_if(result, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+  std::ranges::replace_if(
+      result, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
   return result;
 });
 

@@ -29,8 +29,8 @@ std::span<const GpuMaker* const> gpu_makers();
 std::vector<DeviceDescription> gpu_devices(const GpuMaker& maker);
 
 struct GpuOptions {
-  int number = 0;                                      ///< number in the order of gpu_devices()
-  CacheDirectory directory = CacheDirectory();         ///< folder of compiled programs
+  int number = 0;                              ///< number in the order of gpu_devices()
+  CacheDirectory directory = CacheDirectory(); ///< folder of compiled programs
 };
 
 /// A graphics processor by its driver and its run-time compiler. Programs are what emit writes in the language of the

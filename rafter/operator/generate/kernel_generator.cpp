@@ -232,8 +232,8 @@ schedule::Plan KernelGenerator::usual_plan() const {
   // What is evaluated once would be stored to be read once.
   const bool is_quick = runs_few_times(specification_, options_);
   const auto factors = is_quick ? kernel::FactorStorage::recompute : kernel().choices.front().factors;
-  auto plan = tune::plan_usual(factors, specification_.cell.access.cells_per_batch,
-                               register_width(), kernel().target, options_.plan.get());
+  auto plan = tune::plan_usual(factors, specification_.cell.access.cells_per_batch, register_width(), kernel().target,
+                               options_.plan.get());
   if (!options_.plan) plan.scatter = usual_scatter(specification_, options_);
   if (is_single(specification_, options_)) plan = computing_in_floats(plan);
   if (is_facet()) plan.unroll = 0; // tables are data: facets that differ in their number share a text
