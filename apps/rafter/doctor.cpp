@@ -187,9 +187,10 @@ int run_doctor() {
   fmt::print("{}", report::format_table(columns, rows));
   const bool is_host_ready = has_compiler && has_host;
   const bool is_ready = is_host_ready || has_device;
-  fmt::print("\n{}\n", is_host_ready ? "Ready: problems can be solved on this machine."
-                       : is_ready    ? "Ready with --device alone: kernels for the host cannot be compiled."
-                                     : "Not ready: kernels cannot be compiled or run; see what is missing above.");
+  const char* text = "Not ready: kernels cannot be compiled or run; see what is missing above.";
+  if (has_device) text = "Ready with --device alone: kernels for the host cannot be compiled.";
+  if (is_host_ready) text = "Ready: problems can be solved on this machine.";
+  fmt::print("\n{}\n", text);
   return is_ready ? exit_done : exit_environment;
 }
 

@@ -2,26 +2,22 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <limits>
 #include <optional>
 #include <rafter/base/error.hpp>
-#include <rafter/base/hash.hpp>
-#include <rafter/base/log.hpp>
 #include <rafter/base/parallel.hpp>
-#include <rafter/base/text.hpp>
 #include <rafter/base/timing.hpp>
 #include <rafter/device/array.hpp>
 #include <rafter/device/compile_all.hpp>
-#include <rafter/device/host/cache_entry.hpp>
 #include <rafter/device/host/compiler.hpp>
 #include <rafter/device/host/cpu.hpp>
 #include <rafter/device/host/host_device.hpp>
 #include <rafter/machine/caches.hpp>
 #include <rafter/machine/machine.hpp>
 #include <rafter/machine/probe_kernels.hpp>
+#include <rafter/machine/record_file.hpp>
 
 namespace rafter::machine {
 namespace {
@@ -188,40 +184,6 @@ private:
   double cpu_seconds_ = 0, core_seconds_ = 0;
 };
 
-/// The file of a record, and what it is looked up by.
-struct RecordFile {
-  std::filesystem::path path;
-  std::string hash;
-  device::EntryKey key() const { return {"machine", hash}; }
-};
-
-RecordFile record_file(const device::CacheDirectory& directory, int cores) {
-  const device::Cpu& cpu = device::cpu();
-  const std::vector<std::string> parts{RAFTER_VERSION, cpu.vendor, cpu.model, base::join(cpu.instruction_sets, " "),
-                                       std::to_string(cores)};
-  const auto hash = base::content_hash(base::join(parts, "\n"));
-  return {directory.path() / ("machine-" + hash + ".json"), hash};
-}
-
-/// The record in a file; nothing when there is none, or one that is not of this processor or does not read.
-std::optional<Machine> read_record(const RecordFile& file, int cores) {
-  const auto text = device::read_entry(file.path, file.key());
-  if (!text) return std::nullopt;
-  try {
-    if (Machine machine = from_json(*text); machine.cores == cores) return machine;
-  } catch (const base::InputError&) {
-    // a record that an earlier fault wrote is measured again
-  }
-  return std::nullopt;
-}
-
-double age_seconds(const std::filesystem::path& file) {
-  std::error_code error;
-  const auto written = std::filesystem::last_write_time(file, error);
-  if (error) return std::numeric_limits<double>::max();
-  return std::chrono::duration<double>(std::filesystem::file_time_type::clock::now() - written).count();
-}
-
 } // namespace
 
 Machine probe(const ProbeOptions& options) {
@@ -246,28 +208,13 @@ Machine probe(const ProbeOptions& options) {
 
 std::optional<Machine> load(int cores) {
   if (cores <= 0) cores = base::num_available_cores();
-  return read_record(record_file(device::CacheDirectory(), cores), cores);
+  return read_record(record_file(device::CacheDirectory(), "machine", cores), cores);
 }
 
 Machine load_or_probe(const ProbeOptions& options) {
   const int cores = options.cores > 0 ? options.cores : base::num_available_cores();
   const device::CacheDirectory directory;
-  const auto file = record_file(directory, cores);
-  const auto kept = read_record(file, cores);
-  const bool is_kept_quiet = kept && kept->is_quiet(options.least_quiet);
-  const bool is_complete = kept && kept->vector_gather.one_core > 0; // records of older versions are not
-  if (is_complete && !options.is_fresh && (is_kept_quiet || age_seconds(file.path) < options.busy_record_seconds))
-    return *kept;
-
-  if (options.begins) options.begins();
-  const Machine machine = probe(options);
-  if (is_kept_quiet && !machine.is_quiet(options.least_quiet)) return machine;
-  try {
-    device::write_entry(file.path, file.key(), to_json(machine));
-  } catch (const base::EnvironmentError& error) {
-    base::warn_once(std::string("the machine record is not kept: ") + error.what());
-  }
-  return machine;
+  return kept_or_measured(record_file(directory, "machine", cores), cores, options, [&] { return probe(options); });
 }
 
 } // namespace rafter::machine

@@ -16,9 +16,14 @@ bool SolveForecast::is_for_multigrid() const {
 }
 
 SolveForecast forecast_solve(const op::GeneratedForm& action, double jacobi_iterations) {
-  double application = 0;
-  for (std::size_t b = 0; b < action.num_cell_blocks; ++b) application += action.blocks[b].kernel.info.decision.seconds;
-  if (action.matrix != nullptr) application = action.forecast->seconds;
+  double application = 0, setup = 0;
+  if (action.matrix != nullptr && action.forecast) {
+    application = action.forecast->seconds;
+    setup = action.forecast->setup_seconds;
+  } else {
+    for (std::size_t b = 0; b < action.num_cell_blocks; ++b)
+      application += action.blocks[b].kernel.info.decision.seconds;
+  }
   const auto& planner = action.options.planner->options();
   const int threads = action.options.target->num_threads;
   // Set-up and solution by multigrid, in iterations with Jacobi on the finest level; and the kernels of levels.
@@ -29,9 +34,8 @@ SolveForecast forecast_solve(const op::GeneratedForm& action, double jacobi_iter
   constexpr double doubt = 1.7; // iterations take so much longer than predicted (docs/decisions/0086)
   const double iteration =
       doubt * (application + vectors_per_iteration * bytes / near.rate(near.memory().triad, threads));
-  return {.jacobi_iterations = jacobi_iterations,
-          .with_jacobi = jacobi_iterations * iteration,
-          .with_multigrid = levels_in_seconds + multigrid_in_iterations * iteration};
+  return {.with_jacobi = setup + jacobi_iterations * iteration,
+          .with_multigrid = setup + levels_in_seconds + multigrid_in_iterations * iteration};
 }
 
 double expected_applications(const solvers::SolverOptions& options, bool uses_multigrid, double jacobi_iterations) {

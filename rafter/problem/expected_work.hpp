@@ -4,12 +4,11 @@
 #include <rafter/operator/operator_options.hpp>
 #include <rafter/solve/solver.hpp>
 
-/// Estimates of the work of a solve, before anything is known of it but its size.
+/// Estimates of the work of a solve, before it begins.
 namespace rafter::problem {
 
 /// Seconds that a solve takes beside its kernels, from set-up to solution.
 struct SolveForecast {
-  double jacobi_iterations = 0;
   double with_jacobi = 0, with_multigrid = 0;
   /// Says whether multigrid is the faster one, where that is worth its kernels.
   bool is_for_multigrid() const;

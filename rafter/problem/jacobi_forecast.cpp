@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numbers>
 #include <numeric>
 #include <set>
@@ -59,7 +60,7 @@ ReferenceTraces reference_traces(const element::Element& element) {
   return result;
 }
 
-/// The box around a mesh, and for each axis how its ends are fixed for a component.
+/// The box around a mesh.
 struct Box {
   Point low{}, high{};
   double length(std::size_t axis) const { return high[axis] - low[axis]; }
@@ -99,10 +100,39 @@ Point seen_areas(const mesh::Mesh& mesh, const mesh::FacetRef& facet) {
           scale * std::abs(u[0] * v[1] - u[1] * v[0])};
 }
 
-/// What holds the boundary: tags with conditions on a component, and those of integrals over the boundary.
-class FixedEnds {
+/// The boundary of a mesh by its tags: the areas of the facets, seen along each axis.
+class Sides {
 public:
-  FixedEnds(const mesh::Mesh& mesh, const form::LoweredForm& form) : mesh_(mesh) {
+  explicit Sides(const mesh::Mesh& mesh) {
+    const auto& surface = mesh.surface();
+    for (std::size_t f = 0; f < surface.exterior_facets.size(); ++f) {
+      const auto areas = seen_areas(mesh, surface.exterior_facets[f]);
+      auto& of_tag = areas_[surface.exterior_tags[f]];
+      for (std::size_t d = 0; d < max_dim; ++d) of_tag[d] += areas[d];
+    }
+  }
+  /// Number of ends of each axis with these tags: 0, 1 or 2.
+  template <class HasTag> std::array<int, max_dim> num_ends(const HasTag& has_tag) const {
+    Point held{}, all{};
+    for (const auto& [tag, areas] : areas_)
+      for (std::size_t d = 0; d < max_dim; ++d) {
+        all[d] += areas[d];
+        if (has_tag(tag)) held[d] += areas[d];
+      }
+    std::array<int, max_dim> result{};
+    for (std::size_t d = 0; d < max_dim; ++d)
+      if (all[d] > 0) result[d] = static_cast<int>(std::lround(2 * held[d] / all[d]));
+    return result;
+  }
+
+private:
+  std::map<std::int32_t, Point> areas_;
+};
+
+/// Tags of the boundary where something holds a component: conditions, and integrals over the boundary.
+class HeldTags {
+public:
+  HeldTags(const mesh::Mesh& mesh, const form::LoweredForm& form) : mesh_(mesh) {
     for (const auto& integral : form.integrals)
       if (integral.measure.kind == form::MeasureKind::exterior_facet) add(op::measure_tags(mesh, integral.measure));
   }
@@ -110,23 +140,7 @@ public:
     const auto& tags = condition.condition.tags;
     add(condition.condition.is_all ? std::vector<std::int32_t>{} : mesh_.tags_of_groups(tags, mesh_.tdim - 1));
   }
-  /// Number of ends of each axis that are fixed: 0, 1 or 2.
-  std::array<int, max_dim> count() const {
-    Point fixed{}, all{};
-    const auto& surface = mesh_.surface();
-    for (std::size_t f = 0; f < surface.exterior_facets.size(); ++f) {
-      const auto areas = seen_areas(mesh_, surface.exterior_facets[f]);
-      const bool is_fixed = is_all_ || tags_.contains(surface.exterior_tags[f]);
-      for (std::size_t d = 0; d < max_dim; ++d) {
-        all[d] += areas[d];
-        if (is_fixed) fixed[d] += areas[d];
-      }
-    }
-    std::array<int, max_dim> result{};
-    for (std::size_t d = 0; d < max_dim; ++d)
-      if (all[d] > 0) result[d] = static_cast<int>(std::lround(2 * fixed[d] / all[d]));
-    return result;
-  }
+  bool operator()(std::int32_t tag) const { return is_all_ || tags_.contains(tag); }
 
 private:
   /// Without tags: the whole boundary.
@@ -142,10 +156,12 @@ private:
 /// The lowest mode of a box: a product of functions along its axes.
 class LowestMode {
 public:
-  LowestMode(const Box& box, std::array<int, max_dim> fixed_ends, std::size_t dim, bool may_be_constant) : box_(box) {
+  /// Where no end is fixed it is half a wave along the longest axis: conjugate gradients find the constant, which may
+  /// be lower, by itself.
+  LowestMode(const Box& box, std::array<int, max_dim> fixed_ends, std::size_t dim) : box_(box) {
     for (std::size_t d = 0; d < dim; ++d)
       if (fixed_ends[d] > 0) waves_[d] = {0.5 * fixed_ends[d], 0};
-    if (may_be_constant || std::ranges::any_of(fixed_ends, [](int ends) { return ends > 0; })) return;
+    if (std::ranges::any_of(fixed_ends, [](int ends) { return ends > 0; })) return;
     std::size_t longest = 0;
     for (std::size_t d = 1; d < dim; ++d)
       if (box.length(d) > box.length(longest)) longest = d;
@@ -172,7 +188,7 @@ private:
   std::array<Wave, max_dim> waves_{};
 };
 
-/// A sampled cell: its midpoint, its map there and what stands for it.
+/// A sampled cell: its midpoint, its map there, and the volume of all cells that it stands for.
 struct Sample {
   Point x{};
   Matrix inverse{}; ///< inverse[a][d]: derivative of reference coordinate a along x_d
@@ -203,11 +219,8 @@ double invert(const Matrix& m, std::size_t dim, Matrix& inverse) {
   return det;
 }
 
-/// At most this many cells are looked at, and each stands for as many of its group.
-constexpr std::int32_t most_samples = 500;
-
 void add_samples(const mesh::Mesh& mesh, std::int32_t group_number, const ReferenceTraces& traces,
-                 std::vector<Sample>& samples) {
+                 std::int32_t num_samples, std::vector<Sample>& samples) {
   const auto& group = mesh.groups[static_cast<std::size_t>(group_number)];
   const auto dim = static_cast<std::size_t>(mesh.gdim);
   const auto straight = element::make_element(element::Family::lagrange, group.shape, 1);
@@ -216,8 +229,12 @@ void add_samples(const mesh::Mesh& mesh, std::int32_t group_number, const Refere
   for (std::size_t i = 0; i < num_nodes * dim; ++i)
     midpoint[i % dim] += straight->nodes()[i] / static_cast<double>(num_nodes);
   const auto table = straight->tabulate(midpoint);
-  const std::int32_t stride = std::max(1, group.num_cells() / most_samples);
-  for (std::int32_t cell = 0; cell < group.num_cells(); cell += stride) {
+  const std::int32_t count = std::min(group.num_cells(), num_samples);
+  const double share = count > 0 ? static_cast<double>(group.num_cells()) / count : 0;
+  for (std::int32_t k = 0; k < count; ++k) {
+    // Multiples of the golden ratio are in step with no rows of cells.
+    const double place = std::fmod(k * std::numbers::phi, 1.0);
+    const auto cell = count == group.num_cells() ? k : static_cast<std::int32_t>(place * group.num_cells());
     const auto points = mesh::cell_vertex_coordinates(mesh, group_number, cell);
     Sample sample{.tag = group.tags[static_cast<std::size_t>(cell)], .traces = &traces};
     Matrix jacobian{};
@@ -228,7 +245,7 @@ void add_samples(const mesh::Mesh& mesh, std::int32_t group_number, const Refere
         for (std::size_t a = 0; a < dim; ++a)
           jacobian[d][a] += table(static_cast<int>(a) + 1, 0, static_cast<int>(i)) * x;
       }
-    sample.volume = std::abs(invert(jacobian, dim, sample.inverse)) * element::reference_volume(group.shape) * stride;
+    sample.volume = std::abs(invert(jacobian, dim, sample.inverse)) * element::reference_volume(group.shape) * share;
     samples.push_back(sample);
   }
 }
@@ -246,10 +263,15 @@ Pairing laplacian(std::size_t dim) {
 /// Evaluates the integrands of a form over cells at points, for one component of a field.
 class Integrands {
 public:
-  Integrands(const form::LoweredForm& form, const op::System& system)
+  Integrands(const form::LoweredForm& form, const op::System& system,
+             std::span<const std::pair<std::string, double>> parameters)
       : form_(form), system_(system), parameters_(op::parameter_values(form)) {
-    for (auto& value : parameters_)
-      if (std::isnan(value)) value = 1; // it has a value later
+    for (std::size_t p = 0; p < parameters_.size(); ++p) {
+      if (!std::isnan(parameters_[p])) continue;
+      const auto& name = form.parameters[p].coefficient->name;
+      const auto given = std::ranges::find(parameters, name, &std::pair<std::string, double>::first);
+      parameters_[p] = given == parameters.end() ? 1 : given->second;
+    }
     for (const auto& coefficient : form.cell_coefficients) {
       auto& values = cell_values_.emplace_back(*system.mesh);
       for (const auto& [tag, components] : coefficient.coefficient->by_tag) values.add(tag, components);
@@ -257,7 +279,17 @@ public:
     for (const auto& integral : form.integrals) {
       const auto tags = op::measure_tags(*system.mesh, integral.measure);
       tags_.emplace_back(tags.begin(), tags.end());
+      std::vector<form::NodeId> coefficients;
+      for (const auto& term : integral.test_terms) coefficients.push_back(term.coefficient);
+      nodes_.push_back(integral.graph->reachable(coefficients));
     }
+  }
+
+  /// Number of nodes that are evaluated at a point for one function.
+  std::size_t num_nodes() const {
+    std::size_t result = 1;
+    for (const auto& nodes : nodes_) result += nodes.size();
+    return result;
   }
 
   Pairing operator()(const Sample& at, std::size_t field, int component) {
@@ -267,7 +299,7 @@ public:
       const bool is_here = tags_[i].empty() || tags_[i].contains(at.tag);
       if (integral.measure.kind != form::MeasureKind::cell || !is_here) continue;
       for (int trial = -1; trial < system_.mesh->gdim; ++trial) {
-        evaluate(integral, at, field, component, trial);
+        evaluate(i, at, field, component, trial);
         for (const auto& term : integral.test_terms)
           if (term.component == component && index(form_.test_spaces, term.field) == field)
             result[static_cast<std::size_t>(term.derivative + 1)][static_cast<std::size_t>(trial + 1)] +=
@@ -283,11 +315,11 @@ private:
   }
 
   /// All nodes of an integrand, with 1 for one component or derivative of the trial function and 0 for all others.
-  void evaluate(const form::LoweredIntegral& integral, const Sample& at, std::size_t field, int component, int trial) {
-    const auto& graph = *integral.graph;
-    values_.assign(static_cast<std::size_t>(graph.size()), 0.0);
+  void evaluate(std::size_t integral, const Sample& at, std::size_t field, int component, int trial) {
+    const auto& graph = *form_.integrals[integral].graph;
+    values_.resize(static_cast<std::size_t>(graph.size()));
     const auto value = [this](form::NodeId id) { return id < 0 ? 0.0 : values_[static_cast<std::size_t>(id)]; };
-    for (form::NodeId id = 0; id < graph.size(); ++id) {
+    for (const auto id : nodes_[integral]) {
       const auto& node = graph[id];
       auto& result = values_[static_cast<std::size_t>(id)];
       if (node.op == form::ScalarOp::constant)
@@ -322,8 +354,9 @@ private:
   const form::LoweredForm& form_;
   const op::System& system_;
   base::AlignedVector<double> parameters_;
-  std::vector<mesh::ValuesByTag> cell_values_; ///< values by cell coefficient
-  std::vector<std::set<std::int32_t>> tags_;   ///< cells of each integral; empty: all
+  std::vector<mesh::ValuesByTag> cell_values_;   ///< values by cell coefficient
+  std::vector<std::set<std::int32_t>> tags_;     ///< cells of each integral; empty: all
+  std::vector<std::vector<form::NodeId>> nodes_; ///< what the coefficients of each integral depend on, ascending
   std::vector<double> values_;
 };
 
@@ -332,7 +365,8 @@ double rayleigh_quotient(const std::vector<Sample>& samples, const std::vector<P
                          const LowestMode& mode, std::size_t dim) {
   double energy = 0, diagonal = 0;
   for (std::size_t s = 0; s < samples.size(); ++s) {
-    const auto& [sample, pairing] = std::tie(samples[s], pairings[s]);
+    const auto& sample = samples[s];
+    const auto& pairing = pairings[s];
     const auto w = mode(sample.x);
     double density = 0, trace = pairing[0][0] * sample.traces->values;
     for (std::size_t i = 0; i <= dim; ++i)
@@ -352,11 +386,16 @@ double rayleigh_quotient(const std::vector<Sample>& samples, const std::vector<P
 } // namespace
 
 double expected_jacobi_iterations(const form::LoweredForm& form, const op::System& system,
-                                  std::span<const op::FieldCondition> conditions, double rtol) {
+                                  std::span<const op::FieldCondition> conditions,
+                                  std::span<const std::pair<std::string, double>> parameters, double rtol) {
   const auto& mesh = *system.mesh;
   const auto dim = static_cast<std::size_t>(mesh.gdim);
   const auto box = box_around(mesh);
-  Integrands integrands(form, system);
+  const Sides sides(mesh);
+  Integrands integrands(form, system, parameters);
+  // Long integrands, as those of tangents, are evaluated at fewer points, so that all take milliseconds.
+  constexpr std::size_t most_nodes = 50'000, fewest = 50, most = 500;
+  const auto num_samples = static_cast<std::int32_t>(std::clamp(most_nodes / integrands.num_nodes(), fewest, most));
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t f = 0; f < system.spaces.size(); ++f) {
     const auto& space = *system.spaces[f];
@@ -364,25 +403,21 @@ double expected_jacobi_iterations(const form::LoweredForm& form, const op::Syste
     for (const auto& group : mesh.groups) traces.push_back(reference_traces(*space.element(group.shape)));
     std::vector<Sample> samples;
     for (std::size_t g = 0; g < mesh.groups.size(); ++g)
-      add_samples(mesh, static_cast<std::int32_t>(g), traces[g], samples);
+      add_samples(mesh, static_cast<std::int32_t>(g), traces[g], num_samples, samples);
     for (int c = 0; c < space.num_components(); ++c) {
-      FixedEnds ends(mesh, form);
+      HeldTags held(mesh, form);
       for (const auto& condition : conditions) {
         const auto& components = condition.condition.components;
         if (condition.space == system.spaces[f] && (components.empty() || std::ranges::count(components, c) > 0))
-          ends.add(condition);
+          held.add(condition);
       }
-      const auto fixed = ends.count();
+      const LowestMode mode(box, sides.num_ends(held), dim);
       std::vector<Pairing> pairings;
-      bool has_values = false;
-      for (const auto& sample : samples) {
-        pairings.push_back(integrands(sample, f, c));
-        has_values = has_values || pairings.back()[0][0] != 0;
-      }
-      double found = rayleigh_quotient(samples, pairings, {box, fixed, dim, has_values}, dim);
+      for (const auto& sample : samples) pairings.push_back(integrands(sample, f, c));
+      double found = rayleigh_quotient(samples, pairings, mode, dim);
       if (!(found > 0) || !std::isfinite(found)) {
         pairings.assign(samples.size(), laplacian(dim));
-        found = rayleigh_quotient(samples, pairings, {box, fixed, dim, false}, dim);
+        found = rayleigh_quotient(samples, pairings, mode, dim);
       }
       least = std::min(least, found);
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <span>
+#include <string>
+#include <utility>
 
 #include <rafter/form/lowered.hpp>
 #include <rafter/operator/operator_options.hpp>
@@ -11,11 +13,13 @@ namespace rafter::problem {
 /// Returns the number of iterations that conjugate gradients with Jacobi are expected to take for a bilinear form until
 /// the residual is `rtol` of the first one: sqrt(c / lambda) ln(2 / rtol). lambda is the Rayleigh quotient of D^-1 A,
 /// where D is the diagonal of A, at the lowest mode of the box around the mesh: along each axis that is half a wave
-/// where both ends are fixed, a quarter where one is, and a constant where none is. c holds the largest eigenvalue,
-/// which is higher on shapes that are no products, and that iterations speed up once the lowest modes are found; it was
-/// fitted to boxes (docs/decisions/0086). Form and cells are sampled, data fields count as 1, and of several components
-/// or fields the one with the most iterations counts. A form that is not positive there is taken for the Laplacian.
+/// where both ends are fixed, a quarter where one is, and a constant where none is (half a wave along the longest axis
+/// where no axis has a fixed end). c holds the largest eigenvalue, which is higher on shapes that are no products, and
+/// that iterations speed up once the lowest modes are found; it was fitted to boxes (docs/decisions/0086). Form and
+/// cells are sampled, data fields count as 1, and so do parameters without a value, and of several components or fields
+/// the one with the most iterations counts. A form that is not positive there is taken for the Laplacian.
 double expected_jacobi_iterations(const form::LoweredForm& form, const op::System& system,
-                                  std::span<const op::FieldCondition> conditions, double rtol);
+                                  std::span<const op::FieldCondition> conditions,
+                                  std::span<const std::pair<std::string, double>> parameters, double rtol);
 
 } // namespace rafter::problem

@@ -73,7 +73,11 @@ double median_seconds(const std::function<void()>& call, double seconds) {
 double seconds_of(const op::Usage& usage, std::int64_t enough, const std::function<void()>& run,
                   const std::function<void()>& finish, double seconds) {
   // Runs are queued where something waits for their end: their time is none of the host's.
-  if (finish || usage.runs < enough) return median_seconds(finished(run, finish), seconds);
+  if (finish || usage.runs < enough) {
+    const auto timed = finished(run, finish);
+    timed(); // which touches its vectors for the first time
+    return median_seconds(timed, seconds);
+  }
   return usage.seconds / static_cast<double>(usage.runs);
 }
 

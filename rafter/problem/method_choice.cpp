@@ -98,7 +98,8 @@ bool is_seen_unsymmetric(const form::LoweredForm& form) {
   return !form::is_symmetric(form);
 }
 
-/// Returns why cg cannot take a form; "" where it shows nothing of the kind.
+} // namespace
+
 std::string what_cg_cannot_take(const op::System& system, const form::LoweredForm& bilinear) {
   const int field = field_without_diagonal(bilinear, system);
   if (field >= 0)
@@ -106,6 +107,8 @@ std::string what_cg_cannot_take(const op::System& system, const form::LoweredFor
                        system.spaces[static_cast<std::size_t>(field)]->name);
   return is_seen_unsymmetric(bilinear) ? "the form is not symmetric" : "";
 }
+
+namespace {
 
 bool is_direct(const Request& request) { return solvers::find_method(request.solver.method).is_direct; }
 

@@ -24,6 +24,9 @@ bool asks_for_iterations(const solvers::SolverOptions& solver);
 /// Lets a program's request warn of a preconditioner that it names, where a direct solve takes its place.
 void warn_of_unused_preconditioner(Request& request);
 
+/// Returns why cg cannot take a form; "" where the form shows nothing of the kind.
+std::string what_cg_cannot_take(const op::System& system, const form::LoweredForm& bilinear);
+
 /// Chooses before there are kernels. A problem gets the method direct, with the reason, where it names neither a method
 /// nor a preconditioner nor anything of iterations and the factors are forecast to take less than a second, and where
 /// it names no method, its form shows that cg cannot take it, and the factors fit (fits_direct_solve). Nothing is

@@ -48,9 +48,8 @@ FoundPlanner find_planner(const std::shared_ptr<device::Device>& device, const P
   is_shared = is_shared && preparation.uses_measured_plans && !preparation.weighs_all_plans;
   if (is_shared)
     if (auto found = SharedPlanners::of(device)) return *found;
-  // The ceilings are measured once, which is slow. A first solve waits for a quarter of what `rafter machine` takes.
-  constexpr double first_seconds = 0.6;
-  const auto ceilings = tune::ceilings(device, {.seconds = first_seconds, .begins = begins});
+  constexpr double seconds_of_device = 0.6; // a quarter of what `rafter machine` takes
+  const auto ceilings = tune::quick_ceilings(device, seconds_of_device, begins);
   FoundPlanner result{ceilings.machine, make_planner(ceilings, preparation)};
   if (is_shared) SharedPlanners::keep(device, result);
   return result;

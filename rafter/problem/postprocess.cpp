@@ -25,6 +25,7 @@ namespace rafter::problem {
 namespace {
 
 constexpr std::size_t max_text_length = 80; ///< forms in messages are cut to this length
+constexpr double least_size = 1e-140;       ///< squares of smaller exact solutions vanish in doubles
 
 double constant_value(const form::Expr& e) {
   double value = 0;
@@ -169,8 +170,13 @@ double Postprocess::largest_at_nodes(const ExactSolution& exact) const {
   return largest;
 }
 
-void Postprocess::require_finite_at_nodes() const {
-  for (const auto& norms : norms_) largest_at_nodes(*norms.exact);
+void Postprocess::require_numbers_at_nodes() const {
+  for (const auto& norms : norms_) {
+    const double largest = largest_at_nodes(*norms.exact);
+    constexpr double most = 1e154; // its square is the largest double
+    if (largest > most) refuse_not_finite(norms, "the exact solution");
+    if (largest > 0 && largest < least_size) refuse_small(norms, largest);
+  }
 }
 
 std::vector<std::pair<std::string, report::FieldErrors>> Postprocess::errors(const op::Vector& solution) const {
@@ -186,22 +192,28 @@ std::vector<std::pair<std::string, report::FieldErrors>> Postprocess::errors(con
 }
 
 void Postprocess::require_measurable(const FieldNorms& norms, std::span<const double> squares) const {
-  const auto refuse = [&](const std::string& what) {
-    throw base::InputError(at(origin_of(*norms.exact, norms.field), what));
-  };
   for (const auto& [square, what] : {std::pair(l2_exact, "the exact solution"), std::pair(h1_exact, "its gradient")})
-    if (!std::isfinite(squares[square]))
-      refuse(fmt::format("{} is not finite everywhere on the mesh, or its square exceeds the largest double, 1.8e308: "
-                         "check for divisions by zero, roots and logarithms",
-                         what));
+    if (!std::isfinite(squares[square])) refuse_not_finite(norms, what);
   constexpr double least = 1e-290; // smaller squares have lost digits
   if (squares[l2_exact] >= least) return;
   const double largest = largest_at_nodes(*norms.exact);
-  if (largest > 0 && largest < 1e-140)
-    refuse(
-        fmt::format("the exact solution is so small (up to {:.1e} at the nodes of the mesh) that its square vanishes "
-                    "in doubles, and with it the measure of errors: use a larger unit",
-                    largest));
+  if (largest > 0 && largest < least_size) refuse_small(norms, largest);
+}
+
+void Postprocess::refuse_not_finite(const FieldNorms& norms, const std::string& what) {
+  throw base::InputError(at(
+      origin_of(*norms.exact, norms.field),
+      fmt::format("{} is not finite everywhere on the mesh, or its square exceeds the largest double, 1.8e308: check "
+                  "for divisions by zero, roots and logarithms",
+                  what)));
+}
+
+void Postprocess::refuse_small(const FieldNorms& norms, double largest) {
+  throw base::InputError(at(
+      origin_of(*norms.exact, norms.field),
+      fmt::format("the exact solution is so small (up to {:.1e} at the nodes of the mesh) that its square vanishes in "
+                  "doubles, and with it the measure of errors: use a larger unit",
+                  largest)));
 }
 
 double Postprocess::value_of(std::size_t index, const op::Vector& solution) const {

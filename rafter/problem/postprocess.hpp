@@ -27,8 +27,9 @@ public:
   /// Sets the time that functionals, exact solutions and fields of the output are evaluated at.
   void set_time(double time);
 
-  /// Throws InputError where an exact solution is not finite at a node of the mesh, which is known before the solve.
-  void require_finite_at_nodes() const;
+  /// Throws InputError where an exact solution is not finite at a node of the mesh, and where doubles do not hold its
+  /// square there, which is known before the solve.
+  void require_numbers_at_nodes() const;
 
   /// Returns relative errors in the L2 norm and the H1 seminorm of every field with an exact solution, by quadrature of
   /// a degree well above that of the fields. If the exact solution (or its gradient) is zero, the error is absolute.
@@ -58,6 +59,8 @@ private:
   double largest_at_nodes(const ExactSolution& exact) const;
   /// Throws InputError unless the squares of the norms of an exact solution are numbers that errors can be relative to.
   void require_measurable(const FieldNorms& norms, std::span<const double> squares) const;
+  [[noreturn]] static void refuse_not_finite(const FieldNorms& norms, const std::string& what);
+  [[noreturn]] static void refuse_small(const FieldNorms& norms, double largest);
   double value_of(std::size_t functional, const op::Vector& solution) const;
   /// Returns a field whose parameters have the values of the problem and the present time.
   io::DerivedField with_parameters(const io::DerivedField& field);

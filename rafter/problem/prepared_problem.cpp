@@ -59,9 +59,11 @@ PreparedProblem::PreparedProblem(Problem problem, const Preparation& preparation
   take_planner(preparation);
 
   phases.start("kernels");
-  choose_preconditioner();
+  bind_conditions();
+  auto constraints = op::make_constraints(system(), options_.dirichlet); // refuses values before kernels take time
+  choose_preconditioner(preparation);
   choose_method(preparation);
-  make_operators(preparation.solves);
+  make_operators(preparation.solves, std::move(constraints));
   progress_.notify(fmt::format("kernels: {} for the operator, {} for the right-hand side", operator_->info().size(),
                                linear_form() != nullptr ? linear_form()->kernels().info().size() : 0));
 }
@@ -122,32 +124,51 @@ bool PreparedProblem::has_blocks() const {
   return problem::has_blocks(problem_.preconditioner, problem_.solver.method) && problem_.solver.blocks.empty();
 }
 
-void PreparedProblem::choose_preconditioner() {
-  auto& choice = problem_.preconditioner;
-  const auto& space = *system().spaces.front();
+double PreparedProblem::expected_iterations() const {
+  // Nobody reads it of the tangents of nonlinear problems, whose coefficients are fields; a part of a mesh does not
+  // show how far the whole one reaches.
+  constexpr double usual = 100;
+  const auto& form = equations_.tangent;
+  const bool is_read = problem_.a.has_value() || form.fields.empty();
+  if (!is_read || system().mesh->distribution != nullptr) return usual;
+  return expected_jacobi_iterations(form, system(), options_.dirichlet, problem_.parameters,
+                                    problem_.solver.control.rtol);
+}
+
+bool PreparedProblem::may_choose_multigrid() const {
+  const auto& choice = problem_.preconditioner;
   const bool is_open = choice.name.empty() && problem_.a && problem_.solver.method == "cg" &&
                        system().spaces.size() == 1 && problem_.null_space.empty();
   const auto* meshes = choice.multigrid ? &choice.multigrid->meshes : problem_.meshes ? &*problem_.meshes : nullptr;
-  const bool has_levels = space.degree > 1 || (meshes != nullptr && meshes->meshes.size() > 1);
-  const bool is_whole = system().mesh->distribution == nullptr;
-  const double iterations = is_whole ? expected_jacobi_iterations(equations_.tangent, system(), options_.dirichlet,
-                                                                  problem_.solver.control.rtol)
-                                     : 100;
+  const bool has_levels = system().spaces.front()->degree > 1 || (meshes != nullptr && meshes->meshes.size() > 1);
+  return is_open && has_levels && system().mesh->distribution == nullptr &&
+         what_cg_cannot_take(system(), equations_.tangent).empty();
+}
+
+void PreparedProblem::choose_preconditioner(const Preparation& preparation) {
+  auto& choice = problem_.preconditioner;
+  const double iterations = expected_iterations();
   const bool sets_applications = options_.num_applications == 0;
   if (sets_applications)
     options_.num_applications =
         expected_applications(problem_.solver, uses_multigrid(choice, problem_.solver.method), iterations);
-  if (!is_open || !has_levels || !is_whole) return;
-  const auto action = op::build_form(equations_.tangent, system(), op::Purpose::action,
-                                     op::kernel_options(options_, options_.shared_device));
+  auto options = options_;
+  options.plan.clear(); // the time of a given plan is not known
+  if (!preparation.solves || !may_choose_multigrid() || is_shorter_than_compilation(system(), options)) return;
+  auto action = op::build_form(equations_.tangent, system(), op::Purpose::action,
+                               op::kernel_options(options, options_.shared_device));
   const auto forecast = forecast_solve(*action, iterations);
-  if (!forecast.is_for_multigrid()) return;
-  choice.name = "multigrid"; // generate_levels() completes it
-  problem_.is_preconditioner_chosen = true;
-  if (sets_applications) options_.num_applications = expected_applications(problem_.solver, true, iterations);
-  progress_.notify(
-      fmt::format("preconditioner: multigrid is chosen, since jacobi would take about {:.0f} iterations and {:.2g} s",
-                  iterations, forecast.with_jacobi));
+  if (forecast.is_for_multigrid()) {
+    choice.name = "multigrid"; // generate_levels() completes it
+    problem_.is_preconditioner_chosen = true;
+    if (sets_applications) options_.num_applications = expected_applications(problem_.solver, true, iterations);
+    progress_.notify(
+        fmt::format("preconditioner: multigrid is chosen, since jacobi would take about {:.0f} iterations and {:.2g} s",
+                    iterations, forecast.with_jacobi));
+  }
+  // A matrix that does not pay for the applications with Jacobi does not pay for the fewer ones with multigrid.
+  const bool is_as_generated = options_.plan.empty() && (action->matrix == nullptr || choice.name.empty());
+  if (is_as_generated) planned_action_ = std::move(action);
 }
 
 void PreparedProblem::choose_method(const Preparation& preparation) {
@@ -193,7 +214,9 @@ PreparedProblem::Generated PreparedProblem::generate(bool solves) {
   auto action_options = options_;
   action_options.runs_few_times = solves && problem_.a && is_shorter_than_compilation(system(), options_);
   const auto kernels = op::kernel_options(action_options, options_.shared_device);
-  result.action = result.keep(op::build_form(tangent, system(), op::Purpose::action, kernels));
+  result.action = result.keep(planned_action_ != nullptr && !action_options.runs_few_times
+                                  ? std::move(planned_action_)
+                                  : op::build_form(tangent, system(), op::Purpose::action, kernels));
   warn_of_unused_plan_keys(problem_.statement.plan_name, *result.action, action_options);
   const auto solver = request().solver;
   if (solves && result.action->matrix == nullptr && // an assembled matrix has its diagonal
@@ -236,13 +259,15 @@ void PreparedProblem::generate_preconditioner(const op::KernelOptions& kernels, 
     for (const auto& form : parts) result.keep(form);
 }
 
-/// All kernels of the problem are first generated, then compiled at the same time, then bound to their data.
-void PreparedProblem::make_operators(bool solves) {
-  auto& conditions = options_.dirichlet;
+void PreparedProblem::bind_conditions() {
   std::optional<double> first_time;
   if (problem_.time) first_time = saved_time_ ? saved_time_->time : problem_.time->start;
-  for (auto& condition : conditions) bind_known(condition, problem_, first_time);
-  auto constraints = op::make_constraints(system(), conditions); // refuses values before kernels take time
+  for (auto& condition : options_.dirichlet) bind_known(condition, problem_, first_time);
+}
+
+/// All kernels of the problem are first generated, then compiled at the same time, then bound to their data.
+void PreparedProblem::make_operators(bool solves, space::Constraints constraints) {
+  const auto& conditions = options_.dirichlet;
   auto generated = generate(solves);
   if (system().mesh->distribution == nullptr) require_stored_fits(memory(), system(), generated.forms);
   auto kernels = generated.forms.kept;

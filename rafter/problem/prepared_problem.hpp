@@ -80,13 +80,16 @@ public:
 private:
   bool has_blocks() const;
   void look_at_program(const Preparation& preparation) const;
-  void choose_preconditioner();
+  double expected_iterations() const; ///< iterations of conjugate gradients with Jacobi
+  bool may_choose_multigrid() const;  ///< whether it is open which preconditioner is taken, and there are levels
+  void choose_preconditioner(const Preparation& preparation);
+  void bind_conditions(); ///< gives the conditions the values of parameters, and the first time
   void choose_method(const Preparation& preparation);
   void take_planner(const Preparation& preparation);
   struct Generated;
   Generated generate(bool solves);
   void generate_preconditioner(const op::KernelOptions& kernels, Generated& result);
-  void make_operators(bool solves);
+  void make_operators(bool solves, space::Constraints constraints);
   /// Generates the kernels of the levels of multigrid. A problem that names no preconditioner gets Jacobi where there
   /// are none.
   std::vector<op::GeneratedLevel> generate_levels(const op::KernelOptions& kernels);
@@ -103,6 +106,8 @@ private:
   Equations equations_;
   op::OperatorOptions options_;
   machine::Machine machine_;
+  std::shared_ptr<op::GeneratedForm>
+      planned_action_; ///< kernels of the operator by which the preconditioner was chosen
   std::shared_ptr<op::Operator> operator_;
   std::unique_ptr<op::LinearForm> linear_form_;
   std::unique_ptr<solvers::ResidualProblem> residual_problem_;

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/problem/measurement.hpp>
 #include <rafter/problem/prepared_problem.hpp>
@@ -72,8 +73,13 @@ void check_solution(const PreparedProblem& prepared, Phases& phases, Solution& s
   phases.start("check");
   auto& report = solution.report;
   report.functionals = prepared.postprocess().functionals(solution.values);
-  report.errors = prepared.postprocess().errors(solution.values);
-  const auto failures = failed_checks(problem.check, report.errors);
+  std::vector<std::string> failures;
+  try {
+    report.errors = prepared.postprocess().errors(solution.values);
+    failures = failed_checks(problem.check, report.errors);
+  } catch (const base::InputError& error) { // the solution does not depend on what it is compared with
+    failures.emplace_back(error.what());
+  }
   if (failures.empty()) return;
   report.status = "failed check";
   report.message = base::join(failures, "; ");

@@ -38,7 +38,7 @@ void finish(const PreparedProblem& prepared, Phases& phases, Solution& solution)
 LinearParts parts_of(const PreparedProblem& prepared) {
   LinearParts parts{
       .null_space = [&] { return prepared.make_null_space(); },
-      .check = [&] { prepared.postprocess().require_finite_at_nodes(); },
+      .check = [&] { prepared.postprocess().require_numbers_at_nodes(); },
       .preconditioner = [&](solvers::SolverOptions& options) { prepared.add_preconditioner_parts(options); }};
   if (const auto* form = prepared.linear_form()) parts.load = [form](op::Vector& load) { form->assemble(load); };
   return parts;
@@ -155,7 +155,7 @@ Solved solve_residual(const PreparedProblem& prepared, Phases& phases) {
   const auto choice = request.is_whole
                           ? choose_for_residual(request, *prepared.residual_problem(), prepared.operator_a(), u)
                           : MethodChoice{request.solver.method, {}};
-  prepared.postprocess().require_finite_at_nodes();
+  prepared.postprocess().require_numbers_at_nodes();
   phases.start("solve");
   const auto& given = prepared.problem().newton.preconditioner;
   const auto preconditioner = given != nullptr ? given : std::make_shared<solvers::KeptPreconditioner>();

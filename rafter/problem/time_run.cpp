@@ -86,7 +86,7 @@ private:
     if (!method_.empty()) choice_ = {method_, "as in the run before"};
     stepper_.use_method(choice_.method);
     stepper_.use_hierarchy(prepared_.make_hierarchy());
-    prepared_.postprocess().require_finite_at_nodes();
+    prepared_.postprocess().require_numbers_at_nodes();
     prepared_.progress().notify(fmt::format("setup: {} steps of the theta scheme, theta = {}",
                                             grid_->num_steps() - first_, problem_.time->theta));
   }

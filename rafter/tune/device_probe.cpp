@@ -15,6 +15,7 @@
 #include <rafter/device/array.hpp>
 #include <rafter/device/compile_all.hpp>
 #include <rafter/emit/c_family.hpp>
+#include <rafter/machine/estimate.hpp>
 #include <rafter/tune/device_probe_programs.hpp>
 #include <rafter/tune/kernel_text_cache.hpp>
 #include <rafter/tune/store.hpp>
@@ -269,6 +270,14 @@ Ceilings ceilings(const std::shared_ptr<device::Device>& device, const machine::
   if (device->capabilities().description.empty()) return {machine::load_or_probe(options), processor_weights()};
   return of_record(
       load_or_probe(device, {.seconds = options.seconds, .is_fresh = options.is_fresh, .begins = options.begins}));
+}
+
+Ceilings quick_ceilings(const std::shared_ptr<device::Device>& device, double seconds,
+                        const std::function<void()>& begins) {
+  if (!device->capabilities().description.empty()) return ceilings(device, {.seconds = seconds, .begins = begins});
+  auto machine = machine::load();
+  if (!machine || !machine->is_quiet()) machine = machine::load_or_estimate(0, begins);
+  return {std::move(*machine), processor_weights()};
 }
 
 std::optional<Ceilings> kept_ceilings(const device::Device& device) {

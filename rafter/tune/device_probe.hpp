@@ -35,6 +35,11 @@ struct Ceilings {
 /// and of the processor for devices that run on the host.
 Ceilings ceilings(const std::shared_ptr<device::Device>& device, const machine::ProbeOptions& options = {});
 
+/// The same for a solve, which does not wait long: without a quiet record of the processor its ceilings are estimated
+/// from two rates (machine::load_or_estimate). `seconds` is the time of the measurement of a device.
+Ceilings quick_ceilings(const std::shared_ptr<device::Device>& device, double seconds,
+                        const std::function<void()>& begins);
+
 /// The same without measuring: nothing where no record is kept.
 std::optional<Ceilings> kept_ceilings(const device::Device& device);
 

@@ -217,11 +217,11 @@ std::string Store::key(const PlanningProblem& problem, const machine::Machine& m
   }
   for (const auto& level : machine.levels) parts.push_back(fmt::format("{} {}", level.name, level.bytes));
   parts.push_back(std::to_string(problem.num_threads));
-  for (const auto& name : problem.compilers) {
-    if (is_of_device) break;
-    const auto compiler = device::find_compiler(name == "default" ? "" : name);
-    parts.push_back(compiler.path + " " + compiler.version);
-  }
+  if (!is_of_device)
+    for (const auto& name : problem.compilers) {
+      const auto compiler = device::find_compiler(name == "default" ? "" : name);
+      parts.push_back(compiler.path + " " + compiler.version);
+    }
   parts.push_back(size_class(problem, machine));
   parts.emplace_back(problem.shares_data ? "equal cells" : "");
   parts.push_back(problem.text);

@@ -8,7 +8,9 @@
 #include <rafter/device/host/compiler.hpp>
 #include <rafter/device/host/cpu.hpp>
 #include <rafter/machine/caches.hpp>
+#include <rafter/machine/estimate.hpp>
 #include <rafter/machine/roofline.hpp>
+#include <rafter/machine/typical.hpp>
 
 #include "../support/device_folders.hpp"
 
@@ -273,6 +275,43 @@ TEST(MachineRecord, IsQuietWhenBothSharesAreHigh) {
   machine.steadiness = 1;
   machine.cpu_share = 0.5;
   EXPECT_FALSE(machine.is_quiet());
+}
+
+TEST(MachineRecord, IsEstimatedFromTwoRates) {
+  const Machine typical = machine::typical_machine(256, 2);
+  const auto& peak = typical.peaks.front();
+  const auto& memory = typical.memory();
+  const auto times = [](double factor, const Rate& rate) {
+    return Rate{factor * rate.one_core, factor * rate.all_cores};
+  };
+  const machine::TwoRates rates{.fma = times(2, peak.fma), .triad = times(3, memory.triad)};
+  Machine given = typical;
+  given.levels[0].bytes = 12345;
+  for (auto& level : given.levels) level.read = level.triad = level.copy = level.streaming_copy = {};
+  const Machine found = machine::estimated(given, rates);
+  EXPECT_EQ(found.peaks.front().fma, rates.fma);
+  EXPECT_EQ(found.peaks.front().mul, times(2, peak.mul));
+  EXPECT_EQ(found.memory().triad, rates.triad);
+  EXPECT_EQ(found.memory().read, times(3, memory.read));
+  EXPECT_EQ(found.nearest_level().bytes, 12345);
+  EXPECT_EQ(found.nearest_level().copy, times(2, typical.nearest_level().copy));
+}
+
+TEST(MachineRecord, EstimatesAreKeptApartFromRecords) {
+  const test::Folder folder;
+  const test::Environment cache("XDG_CACHE_HOME", folder.path().string());
+  int measurements = 0;
+  const auto counted = [&] { ++measurements; };
+  const Machine first = machine::load_or_estimate(2, counted);
+  EXPECT_EQ(machine::load_or_estimate(2, counted), first);
+  EXPECT_EQ(measurements, 1);
+  EXPECT_FALSE(machine::load(2).has_value());
+  EXPECT_EQ(first.cores, 2);
+  for (const auto& rate : {first.peaks.front().fma, first.memory().triad}) {
+    EXPECT_GT(rate.one_core, 1e7);
+    EXPECT_LT(rate.one_core, 1e13);
+    EXPECT_GE(rate.all_cores, rate.one_core);
+  }
 }
 
 TEST(MachineRecord, TellsOfThreadsThatShareCores) {

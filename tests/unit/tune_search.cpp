@@ -3,6 +3,7 @@
 // machines (bench/data/sweeps), and on artificial ones with errors of the model and of the clock.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +14,7 @@
 
 #include <nlohmann/json.hpp>
 #include <rafter/base/error.hpp>
+#include <rafter/machine/estimate.hpp>
 #include <rafter/schedule/plan.hpp>
 #include <rafter/tune/decision.hpp>
 #include <rafter/tune/features.hpp>
@@ -126,6 +128,36 @@ std::vector<Candidate> recorded_sweep(const nlohmann::json& record, const nlohma
     result.push_back(c);
   }
   return result;
+}
+
+/// The time of the plan that the cost model takes for the fastest one, over that of the fastest.
+double time_of_prediction(const std::vector<Candidate>& sweep) {
+  double best = std::numeric_limits<double>::infinity();
+  for (const auto& c : sweep) best = std::min(best, c.measured_seconds.value());
+  return std::ranges::min_element(sweep, {}, &Candidate::predicted_seconds)->measured_seconds.value() / best;
+}
+
+TEST(Search, PlansByTwoRatesAreAsFastAsThoseByTheWholeRecord) {
+  for (const auto& machine : std::filesystem::directory_iterator(test::source_directory() + "/bench/data/sweeps")) {
+    double logarithms = 0;
+    int num_kernels = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(machine.path())) {
+      auto record = nlohmann::json::parse(std::ifstream(entry.path()));
+      const auto of_record = record;
+      auto whole_record = record.at("machine");
+      for (const char* key : {"steadiness", "cpu_share"})
+        if (!whole_record.contains(key)) whole_record[key] = 1.0;
+      const auto measured = machine::from_json(whole_record.dump());
+      record["machine"] = nlohmann::json::parse(machine::to_json(
+          machine::estimated(measured, {.fma = measured.peaks.back().fma, .triad = measured.memory().triad})));
+      for (const auto& kernel : record.at("kernels")) {
+        logarithms += std::log(time_of_prediction(recorded_sweep(record, kernel)) /
+                               time_of_prediction(recorded_sweep(of_record, kernel)));
+        ++num_kernels;
+      }
+    }
+    EXPECT_LE(std::exp(logarithms / num_kernels), 1.01) << machine.path();
+  }
 }
 
 TEST(Search, FindsMadeOptimaThroughErrorsAndNoise) {

@@ -229,9 +229,11 @@ bool KernelGenerator::is_too_large(const kernel::CellMatrixSize& size) const {
 
 /// Returns the plan of kernels that have none to choose from.
 schedule::Plan KernelGenerator::usual_plan() const {
-  // What is evaluated once would be stored to be read once.
+  // Functionals, diagonals, matrices, and right-hand sides that run rarely would store values to read them once.
   const bool is_quick = runs_few_times(specification_, options_);
-  const auto factors = is_quick ? kernel::FactorStorage::recompute : kernel().choices.front().factors;
+  const bool has_one_run =
+      is_quick && (specification_.purpose != Purpose::action || specification_.cell.num_trials == 0);
+  const auto factors = has_one_run ? kernel::FactorStorage::recompute : kernel().choices.front().factors;
   auto plan = tune::plan_usual(factors, specification_.cell.access.cells_per_batch, register_width(), kernel().target,
                                options_.plan.get());
   if (!options_.plan) plan.scatter = usual_scatter(specification_, options_);
