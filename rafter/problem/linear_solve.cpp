@@ -110,8 +110,9 @@ solvers::Result LinearSolve::run() {
   const auto first = trial_options(request_, options_);
   auto result = run_method(first);
   if (has_chosen_multigrid(request_, first) && needs_jacobi(result, options_)) {
-    take_jacobi(request_, options_, "multigrid does not serve here");
-    take(std::move(choice_));
+    auto other = choose_after_multigrid(request_, A_);
+    if (!other) take_jacobi(request_, options_, "multigrid does not serve here");
+    take(other ? std::move(*other) : std::move(choice_));
     ops.copy(start, x_);
     result = run_method(options_);
   }

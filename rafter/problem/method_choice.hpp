@@ -36,7 +36,16 @@ std::optional<MethodChoice> choose_before_kernels(const Request& request, const 
                                                   const form::LoweredForm& bilinear, const device::Device& device,
                                                   std::string_view plan);
 
-/// Does the same for an operator that is made already, and gives its choice to the request.
+/// Returns the seconds that the factors of a problem are forecast to take for which the choice above would be direct,
+/// whatever its form.
+std::optional<double> seconds_of_small_factors(const Request& request, const op::System& system,
+                                               const device::Device& device, std::string_view plan);
+
+/// Returns direct, with the reason, where multigrid was chosen for a problem, has failed, and the factors are forecast
+/// to take less than a second; else nothing.
+std::optional<MethodChoice> choose_after_multigrid(const Request& request, const op::Operator& A);
+
+/// Does the same as choose_before_kernels for an operator that is made already, and gives its choice to the request.
 void choose_small(Request& request, const op::Operator& A);
 
 /// Returns the method of the problem if it names one. Otherwise the choice is direct for an operator which is not

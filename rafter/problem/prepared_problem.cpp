@@ -145,6 +145,13 @@ bool PreparedProblem::may_choose_multigrid() const {
          what_cg_cannot_take(system(), equations_.tangent).empty();
 }
 
+bool PreparedProblem::is_for_factors(double seconds_of_multigrid, double iterations) const {
+  // So many iterations take stretched cells and slender bodies, which multigrid of Jacobi does not serve either.
+  constexpr double many_iterations = 2000, doubt = 2;
+  const auto seconds = seconds_of_small_factors(request(), system(), *options_.shared_device, options_.plan);
+  return seconds && (iterations > many_iterations || *seconds < doubt * seconds_of_multigrid);
+}
+
 void PreparedProblem::choose_preconditioner(const Preparation& preparation) {
   auto& choice = problem_.preconditioner;
   const double iterations = expected_iterations();
@@ -158,7 +165,7 @@ void PreparedProblem::choose_preconditioner(const Preparation& preparation) {
   auto action = op::build_form(equations_.tangent, system(), op::Purpose::action,
                                op::kernel_options(options, options_.shared_device));
   const auto forecast = forecast_solve(*action, iterations);
-  if (forecast.is_for_multigrid()) {
+  if (forecast.is_for_multigrid() && !is_for_factors(forecast.with_multigrid, iterations)) {
     choice.name = "multigrid"; // generate_levels() completes it
     problem_.is_preconditioner_chosen = true;
     if (sets_applications) options_.num_applications = expected_applications(problem_.solver, true, iterations);
