@@ -135,8 +135,8 @@ bool uses_multigrid(const io::Problem& problem) {
 }
 
 bool is_preconditioner_open(const io::Problem& problem) {
-  return !problem.has_preconditioner && problem.solver.method == "cg" && !problem.forms.F && !problem.time &&
-         problem.fields.size() == 1 && problem.constraints.empty();
+  return !problem.has_preconditioner && !problem.forms.F && !problem.time && problem.fields.size() == 1 &&
+         problem.constraints.empty();
 }
 
 mesh::Generations make_meshes(const io::Problem& problem) {

@@ -20,7 +20,7 @@ std::shared_ptr<const mesh::Mesh> make_mesh(const io::Problem& problem);
 bool uses_multigrid(const io::Problem& problem);
 
 /// Says whether it is for problem::PreparedProblem to choose between Jacobi and multigrid: for linear problems of one
-/// field that are solved by conjugate gradients and name no preconditioner.
+/// field that name no preconditioner, where their method turns out to be cg.
 bool is_preconditioner_open(const io::Problem& problem);
 
 /// Returns the same mesh with those that it was refined from where the problem uses multigrid or may choose it, else
