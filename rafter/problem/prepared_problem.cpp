@@ -15,9 +15,9 @@
 #include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/problem/expected_work.hpp>
-#include <rafter/problem/jacobi_forecast.hpp>
 #include <rafter/problem/known_values.hpp>
 #include <rafter/problem/method_choice.hpp>
+#include <rafter/problem/open_preconditioner.hpp>
 #include <rafter/problem/plan_keys.hpp>
 #include <rafter/problem/planners.hpp>
 #include <rafter/problem/preconditioning.hpp>
@@ -124,58 +124,14 @@ bool PreparedProblem::has_blocks() const {
   return problem::has_blocks(problem_.preconditioner, problem_.solver.method) && problem_.solver.blocks.empty();
 }
 
-double PreparedProblem::expected_iterations() const {
-  // Nobody reads it of the tangents of nonlinear problems, whose coefficients are fields; a part of a mesh does not
-  // show how far the whole one reaches.
-  constexpr double usual = 100;
-  const auto& form = equations_.tangent;
-  const bool is_read = problem_.a.has_value() || form.fields.empty();
-  if (!is_read || system().mesh->distribution != nullptr) return usual;
-  return expected_jacobi_iterations(form, system(), options_.dirichlet, problem_.parameters,
-                                    problem_.solver.control.rtol);
-}
-
-bool PreparedProblem::may_choose_multigrid() const {
-  const auto& choice = problem_.preconditioner;
-  const bool is_open = choice.name.empty() && problem_.a && problem_.solver.method == "cg" &&
-                       system().spaces.size() == 1 && problem_.null_space.empty();
-  const auto* meshes = choice.multigrid ? &choice.multigrid->meshes : problem_.meshes ? &*problem_.meshes : nullptr;
-  const bool has_levels = system().spaces.front()->degree > 1 || (meshes != nullptr && meshes->meshes.size() > 1);
-  return is_open && has_levels && system().mesh->distribution == nullptr &&
-         what_cg_cannot_take(system(), equations_.tangent).empty();
-}
-
-bool PreparedProblem::is_for_factors(double seconds_of_multigrid, double iterations) const {
-  // So many iterations take stretched cells and slender bodies, which multigrid of Jacobi does not serve either.
-  constexpr double many_iterations = 2000, doubt = 2;
-  const auto seconds = seconds_of_small_factors(request(), system(), *options_.shared_device, options_.plan);
-  return seconds && (iterations > many_iterations || *seconds < doubt * seconds_of_multigrid);
-}
-
 void PreparedProblem::choose_preconditioner(const Preparation& preparation) {
-  auto& choice = problem_.preconditioner;
-  const double iterations = expected_iterations();
-  const bool sets_applications = options_.num_applications == 0;
-  if (sets_applications)
-    options_.num_applications =
-        expected_applications(problem_.solver, uses_multigrid(choice, problem_.solver.method), iterations);
-  auto options = options_;
-  options.plan.clear(); // the time of a given plan is not known
-  if (!preparation.solves || !may_choose_multigrid() || is_shorter_than_compilation(system(), options)) return;
-  auto action = op::build_form(equations_.tangent, system(), op::Purpose::action,
-                               op::kernel_options(options, options_.shared_device));
-  const auto forecast = forecast_solve(*action, iterations);
-  if (forecast.is_for_multigrid() && !is_for_factors(forecast.with_multigrid, iterations)) {
-    choice.name = "multigrid"; // generate_levels() completes it
+  auto choice = problem::choose_preconditioner(problem_, equations_, request(), options_, preparation.solves);
+  if (choice.takes_multigrid) {
+    problem_.preconditioner.name = "multigrid"; // generate_levels() completes it
     problem_.is_preconditioner_chosen = true;
-    if (sets_applications) options_.num_applications = expected_applications(problem_.solver, true, iterations);
-    progress_.notify(
-        fmt::format("preconditioner: multigrid is chosen, since jacobi would take about {:.0f} iterations and {:.2g} s",
-                    iterations, forecast.with_jacobi));
   }
-  // A matrix that does not pay for the applications with Jacobi does not pay for the fewer ones with multigrid.
-  const bool is_as_generated = options_.plan.empty() && (action->matrix == nullptr || choice.name.empty());
-  if (is_as_generated) planned_action_ = std::move(action);
+  options_.num_applications = choice.num_applications;
+  planned_action_ = std::move(choice.action);
 }
 
 void PreparedProblem::choose_method(const Preparation& preparation) {

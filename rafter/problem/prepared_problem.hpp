@@ -80,10 +80,6 @@ public:
 private:
   bool has_blocks() const;
   void look_at_program(const Preparation& preparation) const;
-  double expected_iterations() const; ///< iterations of conjugate gradients with Jacobi
-  bool may_choose_multigrid() const;  ///< whether it is open which preconditioner is taken, and there are levels
-  /// Whether the problem is small enough for a direct solve that multigrid is not expected to do better.
-  bool is_for_factors(double seconds_of_multigrid, double iterations) const;
   void choose_preconditioner(const Preparation& preparation);
   void bind_conditions(); ///< gives the conditions the values of parameters, and the first time
   void choose_method(const Preparation& preparation);

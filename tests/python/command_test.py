@@ -50,8 +50,9 @@ def fill_cache(folder):
     if not any(shared.glob("machine-*.json")): subprocess.run([RAFTER, "machine"], capture_output=True, check=True)
     own = pathlib.Path(folder) / "rafter"
     own.mkdir(mode=0o700)
-    for record in shared.glob("machine-*.json"):
-        shutil.copy(record, own)
+    for kind in ("machine", "rates"):
+        for record in shared.glob(f"{kind}-*.json"):
+            shutil.copy(record, own)
 
 
 class CommandTest(unittest.TestCase):
