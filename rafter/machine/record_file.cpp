@@ -23,12 +23,12 @@ double age_seconds(const std::filesystem::path& file) {
 
 } // namespace
 
-RecordFile record_file(const device::CacheDirectory& directory, const std::string& kind, int cores) {
+RecordFile record_file(const device::CacheDirectory& directory, const std::string& kind_of_record, int cores) {
   const device::Cpu& cpu = device::cpu();
   const std::vector<std::string> parts{RAFTER_VERSION, cpu.vendor, cpu.model, base::join(cpu.instruction_sets, " "),
                                        std::to_string(cores)};
   const auto hash = base::content_hash(base::join(parts, "\n"));
-  return {directory.path() / (kind + "-" + hash + ".json"), kind, hash};
+  return {directory.path() / (kind_of_record + "-" + hash + ".json"), kind_of_record, hash};
 }
 
 std::optional<Machine> read_record(const RecordFile& file, int cores) {

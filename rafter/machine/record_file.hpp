@@ -19,7 +19,7 @@ struct RecordFile {
   device::EntryKey key() const { return {kind, hash}; }
 };
 /// The file of a kind of record of this processor with so many cores.
-RecordFile record_file(const device::CacheDirectory& directory, const std::string& kind, int cores);
+RecordFile record_file(const device::CacheDirectory& directory, const std::string& kind_of_record, int cores);
 
 /// The record in a file; nothing when there is none, or one that is not of this processor or does not read.
 std::optional<Machine> read_record(const RecordFile& file, int cores);
