@@ -13,14 +13,12 @@
 namespace rafter::machine {
 namespace {
 
-/// Numbers that the compiler does not know, with which values stay 1.
-volatile double one = 1, zero = 0;
+volatile double one = 1, zero = 0; ///< values stay 1 with these, which the compiler does not know
 
-/// One step of ten chains, which hide the latency of a multiply-add on all processors.
-constexpr int chains_at_once = 10;
+constexpr int chains_at_once = 10; ///< so many independent sums hide the latency of a multiply-add
 
-// The loop for registers of a width, for which a function has instructions of its own. Operations in one expression
-// are contracted.
+// Defines the loop for registers of a width, whose instructions `target` allows. Compilers contract a * factor +
+// summand to one instruction where there is one.
 #define RAFTER_MULTIPLY_ADD_LOOP(name, bytes, target)                                                                  \
   target double name(std::int64_t num_steps) {                                                                         \
     typedef double Register __attribute__((vector_size(bytes)));                                                       \

@@ -96,10 +96,6 @@ int num_halved_axes(const BoxOptions& options, BoxCoarsening coarsening) {
   return result;
 }
 
-bool has_coarser_box(const BoxOptions& options, BoxCoarsening coarsening) {
-  return num_halved_axes(options, coarsening) > 0;
-}
-
 namespace {
 
 std::span<const std::int32_t> cell_vertices(const CellGroup& group, std::int32_t cell) {

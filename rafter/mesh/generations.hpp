@@ -73,9 +73,6 @@ Generations box_generations(const BoxOptions& options, int times = 0,
 /// Number of axes along which the box itself is halved to make the generation before it; 0: there is none.
 int num_halved_axes(const BoxOptions& options, BoxCoarsening coarsening = BoxCoarsening::short_edges);
 
-/// Says whether box_generations has a generation before the box itself.
-bool has_coarser_box(const BoxOptions& options, BoxCoarsening coarsening = BoxCoarsening::short_edges);
-
 /// Identifies the facets of each pair on all generations, as Mesh::periodic does. Those with a cell from side to side,
 /// and all before them, are left out. Throws the errors of Mesh::periodic.
 Generations periodic_generations(const Generations& generations, const std::vector<PeriodicPair>& pairs);

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/mesh/bounding_box.hpp>
 #include <rafter/mesh/describe.hpp>
 #include <rafter/mesh/facet_nodes.hpp>
 #include <rafter/mesh/identification.hpp>
@@ -19,20 +20,6 @@
 namespace rafter::mesh {
 
 namespace {
-
-struct BoundingBox {
-  Point low, high;
-  BoundingBox() {
-    low.fill(std::numeric_limits<double>::max());
-    high.fill(std::numeric_limits<double>::lowest());
-  }
-  void add(const Point& x) {
-    for (std::size_t d = 0; d < 3; ++d) {
-      low[d] = std::min(low[d], x[d]);
-      high[d] = std::max(high[d], x[d]);
-    }
-  }
-};
 
 Point sum(const Point& a, const Point& b) { return {a[0] + b[0], a[1] + b[1], a[2] + b[2]}; }
 
@@ -44,9 +31,7 @@ Point point_of(std::span<const double> x) {
 
 /// Length of the diagonal of the box around all geometry nodes.
 double diagonal(const Mesh& mesh) {
-  const auto dim = static_cast<std::size_t>(mesh.gdim);
-  BoundingBox box;
-  for (std::size_t i = 0; i < mesh.points.size(); i += dim) box.add(point_of(std::span(mesh.points).subspan(i, dim)));
+  const auto box = bounding_box(mesh);
   return distance(box.low, box.high);
 }
 

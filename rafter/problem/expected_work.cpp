@@ -31,7 +31,7 @@ SolveForecast forecast_solve(const op::GeneratedForm& action, double jacobi_iter
   constexpr double vectors_per_iteration = 10; // those that conjugate gradients read and write beside the operator's
   const double bytes = 8.0 * static_cast<double>(action.system.num_unknowns());
   const auto near = machine::resident(planner.machine, 4 * bytes, threads);
-  constexpr double doubt = 1.7; // iterations take so much longer than predicted (docs/decisions/0086)
+  constexpr double doubt = 1.15; // iterations take so much longer than predicted (docs/decisions/0086)
   const double iteration =
       doubt * (application + vectors_per_iteration * bytes / near.rate(near.memory().triad, threads));
   return {.with_jacobi = setup + jacobi_iterations * iteration,

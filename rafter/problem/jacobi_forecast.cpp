@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <rafter/element/quadrature.hpp>
+#include <rafter/mesh/bounding_box.hpp>
 #include <rafter/mesh/describe.hpp>
 #include <rafter/mesh/mesh.hpp>
 #include <rafter/mesh/values_by_tag.hpp>
@@ -57,24 +58,6 @@ ReferenceTraces reference_traces(const element::Element& element) {
   result.values = std::pow(values, dim);
   for (std::size_t a = 0; a < dim; ++a)
     result.derivatives[a][a] = derivatives[0][0] * std::pow(values, static_cast<double>(dim) - 1);
-  return result;
-}
-
-/// The box around a mesh.
-struct Box {
-  Point low{}, high{};
-  double length(std::size_t axis) const { return high[axis] - low[axis]; }
-};
-
-Box box_around(const mesh::Mesh& mesh) {
-  Box result;
-  const auto dim = static_cast<std::size_t>(mesh.gdim);
-  result.low.fill(std::numeric_limits<double>::infinity());
-  result.high.fill(-std::numeric_limits<double>::infinity());
-  for (std::size_t i = 0; i < mesh.points.size(); ++i) {
-    result.low[i % dim] = std::min(result.low[i % dim], mesh.points[i]);
-    result.high[i % dim] = std::max(result.high[i % dim], mesh.points[i]);
-  }
   return result;
 }
 
@@ -158,7 +141,7 @@ class LowestMode {
 public:
   /// Where no end is fixed it is half a wave along the longest axis: conjugate gradients find the constant, which may
   /// be lower, by itself.
-  LowestMode(const Box& box, std::array<int, max_dim> fixed_ends, std::size_t dim) : box_(box) {
+  LowestMode(const mesh::BoundingBox& box, std::array<int, max_dim> fixed_ends, std::size_t dim) : box_(box) {
     for (std::size_t d = 0; d < dim; ++d)
       if (fixed_ends[d] > 0) waves_[d] = {0.5 * fixed_ends[d], 0};
     if (std::ranges::any_of(fixed_ends, [](int ends) { return ends > 0; })) return;
@@ -184,7 +167,7 @@ private:
   struct Wave {
     double half_waves = 0, shift = 0; ///< both in halves of a wave: sin(pi (half_waves t + shift)) for t from 0 to 1
   };
-  Box box_;
+  mesh::BoundingBox box_;
   std::array<Wave, max_dim> waves_{};
 };
 
@@ -232,7 +215,7 @@ void add_samples(const mesh::Mesh& mesh, std::int32_t group_number, const Refere
   const std::int32_t count = std::min(group.num_cells(), num_samples);
   const double share = count > 0 ? static_cast<double>(group.num_cells()) / count : 0;
   for (std::int32_t k = 0; k < count; ++k) {
-    // Multiples of the golden ratio are in step with no rows of cells.
+    // Rows of cells are in no ratio to multiples of the golden section, so that samples do not fall into one column.
     const double place = std::fmod(k * std::numbers::phi, 1.0);
     const auto cell = count == group.num_cells() ? k : static_cast<std::int32_t>(place * group.num_cells());
     const auto points = mesh::cell_vertex_coordinates(mesh, group_number, cell);
@@ -360,7 +343,7 @@ private:
   std::vector<double> values_;
 };
 
-/// Rayleigh quotient of D^-1 A at a mode, from the integrand at each sample.
+/// Rayleigh quotient of D^-1 A at a mode, from the integrand at each sample; 0 where D is not positive.
 double rayleigh_quotient(const std::vector<Sample>& samples, const std::vector<Pairing>& pairings,
                          const LowestMode& mode, std::size_t dim) {
   double energy = 0, diagonal = 0;
@@ -380,7 +363,7 @@ double rayleigh_quotient(const std::vector<Sample>& samples, const std::vector<P
     energy += sample.volume * density;
     diagonal += sample.volume * trace * w[0] * w[0];
   }
-  return energy / diagonal;
+  return diagonal > 0 ? energy / diagonal : 0;
 }
 
 } // namespace
@@ -390,7 +373,7 @@ double expected_jacobi_iterations(const form::LoweredForm& form, const op::Syste
                                   std::span<const std::pair<std::string, double>> parameters, double rtol) {
   const auto& mesh = *system.mesh;
   const auto dim = static_cast<std::size_t>(mesh.gdim);
-  const auto box = box_around(mesh);
+  const auto box = mesh::bounding_box(mesh);
   const Sides sides(mesh);
   Integrands integrands(form, system, parameters);
   // Long integrands, as those of tangents, are evaluated at fewer points, so that all take milliseconds.

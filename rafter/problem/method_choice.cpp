@@ -35,6 +35,7 @@ struct Factors {
     return forecast && forecast->seconds() <= most_seconds &&
            forecast->bytes() <= most_of_memory * mesh::available_memory_bytes();
   }
+  bool are_small() const { return fit() && forecast->seconds() < short_seconds; }
   std::string text() const {
     if (!forecast) return fmt::format("longer, for {} unknowns", num_unknowns);
     return fmt::format("about {:.2g} s and {:.2g} GB for {} unknowns", forecast->seconds(), 1e-9 * forecast->bytes(),
@@ -155,28 +156,20 @@ void warn_of_unused_preconditioner(Request& request) {
 
 bool fits_direct_solve(const op::System& system) { return Factors(system, false).fit(); }
 
-namespace {
-
-/// The factors of a problem that names neither a method nor anything of iterations, where they are forecast to take
-/// less than short_seconds.
-std::optional<Factors> small_factors(const Request& request, const op::System& system, const device::Device& device,
-                                     std::string_view plan) {
+std::optional<SmallDirectSolve> small_direct_solve(const Request& request, const op::System& system,
+                                                   const device::Device& device, std::string_view plan) {
   constexpr std::int64_t never_small = 500'000; // unknowns whose factors take more than short_seconds in any dimension
   const bool has_floats = plan.find("float") != std::string_view::npos;
   const bool is_asked_for = request.has_method || request.has_preconditioner || request.is_iterated;
   if (is_asked_for || !device.shares_host_memory() || has_floats || system.num_unknowns() > never_small)
     return std::nullopt;
-  Factors factors(system, true);
-  if (!factors.fit() || factors.forecast->seconds() >= short_seconds) return std::nullopt;
-  return factors;
-}
-
-} // namespace
-
-std::optional<double> seconds_of_small_factors(const Request& request, const op::System& system,
-                                               const device::Device& device, std::string_view plan) {
-  const auto factors = small_factors(request, system, device, plan);
-  return factors ? std::optional(factors->forecast->seconds()) : std::nullopt;
+  const Factors factors(system, true);
+  if (!factors.are_small()) return std::nullopt;
+  return SmallDirectSolve{
+      .choice = {"direct", fmt::format("chosen because the problem is small: the forecast of the factors is "
+                                       "{}",
+                                       factors.text())},
+      .seconds = factors.forecast->seconds()};
 }
 
 std::optional<MethodChoice> choose_before_kernels(const Request& request, const op::System& system,
@@ -186,16 +179,14 @@ std::optional<MethodChoice> choose_before_kernels(const Request& request, const 
   if (request.has_method || !device.shares_host_memory() || has_floats) return std::nullopt;
   const auto cause = what_cg_cannot_take(system, bilinear);
   if (!cause.empty()) return direct_or_refuse(request, cause, system, form::is_symmetric(bilinear));
-  const auto factors = small_factors(request, system, device, plan);
-  if (!factors) return std::nullopt;
-  return MethodChoice{
-      "direct", fmt::format("chosen because the problem is small: the forecast of the factors is {}", factors->text())};
+  auto small = small_direct_solve(request, system, device, plan);
+  return small ? std::optional(std::move(small->choice)) : std::nullopt;
 }
 
 std::optional<MethodChoice> choose_after_multigrid(const Request& request, const op::Operator& A) {
   if (!request.is_whole || request.has_method || !A.device()->shares_host_memory()) return std::nullopt;
   const Factors factors(A.system(), true);
-  if (!factors.fit() || factors.forecast->seconds() >= short_seconds) return std::nullopt;
+  if (!factors.are_small()) return std::nullopt;
   return direct(request, "multigrid does not serve", factors);
 }
 

@@ -36,10 +36,14 @@ std::optional<MethodChoice> choose_before_kernels(const Request& request, const 
                                                   const form::LoweredForm& bilinear, const device::Device& device,
                                                   std::string_view plan);
 
-/// Returns the seconds that the factors of a problem are forecast to take for which the choice above would be direct,
-/// whatever its form.
-std::optional<double> seconds_of_small_factors(const Request& request, const op::System& system,
-                                               const device::Device& device, std::string_view plan);
+/// A direct solve that was not asked for, with the seconds that its factors are forecast to take.
+struct SmallDirectSolve {
+  MethodChoice choice;
+  double seconds = 0;
+};
+/// Makes the choice above for what is small, whatever the form.
+std::optional<SmallDirectSolve> small_direct_solve(const Request& request, const op::System& system,
+                                                   const device::Device& device, std::string_view plan);
 
 /// Returns direct, with the reason, where multigrid was chosen for a problem, has failed, and the factors are forecast
 /// to take less than a second; else nothing.

@@ -5,7 +5,6 @@
 #include <rafter/mesh/mesh.hpp>
 #include <rafter/problem/expected_work.hpp>
 #include <rafter/problem/jacobi_forecast.hpp>
-#include <rafter/problem/method_choice.hpp>
 #include <rafter/space/function_space.hpp>
 
 namespace rafter::problem {
@@ -35,13 +34,15 @@ bool may_choose_multigrid(const Problem& problem, const Equations& equations) {
          what_cg_cannot_take(system, equations.tangent).empty();
 }
 
-/// Says whether a problem is small enough for a direct solve that multigrid is not expected to do better.
-bool is_for_factors(const Request& request, const op::System& system, const op::OperatorOptions& options,
-                    double seconds_of_multigrid, double iterations) {
+/// The direct solve of a small problem for which multigrid is not expected to do better; nothing for others.
+std::optional<MethodChoice> better_method(const Request& request, const op::System& system,
+                                          const op::OperatorOptions& options, double seconds_of_multigrid,
+                                          double iterations) {
   // So many iterations take stretched cells and slender bodies, which multigrid with Jacobi does not serve either.
   constexpr double many_iterations = 2000, doubt = 2;
-  const auto seconds = seconds_of_small_factors(request, system, *options.shared_device, options.plan);
-  return seconds && (iterations > many_iterations || *seconds < doubt * seconds_of_multigrid);
+  auto small = small_direct_solve(request, system, *options.shared_device, options.plan);
+  if (!small || (iterations <= many_iterations && small->seconds >= doubt * seconds_of_multigrid)) return std::nullopt;
+  return std::move(small->choice);
 }
 
 } // namespace
@@ -63,8 +64,10 @@ PreconditionerForecast choose_preconditioner(const Problem& problem, const Equat
   auto action =
       op::build_form(equations.tangent, system, op::Purpose::action, op::kernel_options(own, options.shared_device));
   const auto forecast = forecast_solve(*action, iterations);
-  result.takes_multigrid =
-      forecast.is_for_multigrid() && !is_for_factors(request, system, options, forecast.with_multigrid, iterations);
+  if (forecast.is_for_multigrid()) {
+    result.method = better_method(request, system, options, forecast.with_multigrid, iterations);
+    result.takes_multigrid = !result.method;
+  }
   if (result.takes_multigrid) {
     expect(true);
     request.progress.notify(

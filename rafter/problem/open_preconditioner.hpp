@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <memory>
+#include <optional>
 
 #include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/problem/equations.hpp>
+#include <rafter/problem/method_choice.hpp>
 #include <rafter/problem/problem.hpp>
 #include <rafter/problem/request.hpp>
 
@@ -11,8 +13,9 @@
 namespace rafter::problem {
 
 struct PreconditionerForecast {
-  bool takes_multigrid = false; ///< else the preconditioner stays as it is
-  double num_applications = 0;  ///< expected number of applications of the operator, unless the options give it
+  bool takes_multigrid = false;         ///< else the preconditioner stays as it is
+  std::optional<MethodChoice> method{}; ///< a direct solve that is better than multigrid, where that was considered
+  double num_applications = 0;          ///< expected number of applications of the operator, unless the options give it
   /// The kernels of the operator, where they were generated for the forecast and are those of the solve, else null.
   std::shared_ptr<op::GeneratedForm> action{};
 };

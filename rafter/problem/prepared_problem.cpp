@@ -61,9 +61,8 @@ PreparedProblem::PreparedProblem(Problem problem, const Preparation& preparation
   phases.start("kernels");
   bind_conditions();
   auto constraints = op::make_constraints(system(), options_.dirichlet); // refuses values before kernels take time
-  choose_preconditioner(preparation);
-  choose_method(preparation);
-  make_operators(preparation.solves, std::move(constraints));
+  auto action = choose_solver(preparation);
+  make_operators(preparation.solves, std::move(constraints), std::move(action));
   progress_.notify(fmt::format("kernels: {} for the operator, {} for the right-hand side", operator_->info().size(),
                                linear_form() != nullptr ? linear_form()->kernels().info().size() : 0));
 }
@@ -124,22 +123,23 @@ bool PreparedProblem::has_blocks() const {
   return problem::has_blocks(problem_.preconditioner, problem_.solver.method) && problem_.solver.blocks.empty();
 }
 
-void PreparedProblem::choose_preconditioner(const Preparation& preparation) {
-  auto choice = problem::choose_preconditioner(problem_, equations_, request(), options_, preparation.solves);
-  if (choice.takes_multigrid) {
+std::shared_ptr<op::GeneratedForm> PreparedProblem::choose_solver(const Preparation& preparation) {
+  auto forecast = choose_preconditioner(problem_, equations_, request(), options_, preparation.solves);
+  if (forecast.takes_multigrid) {
     problem_.preconditioner.name = "multigrid"; // generate_levels() completes it
     problem_.is_preconditioner_chosen = true;
   }
-  options_.num_applications = choice.num_applications;
-  planned_action_ = std::move(choice.action);
-}
-
-void PreparedProblem::choose_method(const Preparation& preparation) {
-  if (!preparation.solves || system().mesh->distribution != nullptr) return;
-  auto choice = choose_before_kernels(request(), system(), equations_.tangent, *options_.shared_device, options_.plan);
-  if (!choice) return;
-  problem_.solver.method = std::move(choice->method);
-  method_reason_ = std::move(choice->reason);
+  options_.num_applications = forecast.num_applications;
+  if (preparation.solves && system().mesh->distribution == nullptr) {
+    auto method = std::move(forecast.method);
+    if (!method)
+      method = choose_before_kernels(request(), system(), equations_.tangent, *options_.shared_device, options_.plan);
+    if (method) {
+      problem_.solver.method = std::move(method->method);
+      method_reason_ = std::move(method->reason);
+    }
+  }
+  return std::move(forecast.action);
 }
 
 SolveMemory PreparedProblem::memory() const {
@@ -171,15 +171,15 @@ struct PreparedProblem::Generated {
   }
 };
 
-PreparedProblem::Generated PreparedProblem::generate(bool solves) {
+PreparedProblem::Generated PreparedProblem::generate(bool solves, std::shared_ptr<op::GeneratedForm> planned) {
   Generated result;
   const auto& tangent = equations_.tangent;
   auto action_options = options_;
   action_options.runs_few_times = solves && problem_.a && is_shorter_than_compilation(system(), options_);
   const auto kernels = op::kernel_options(action_options, options_.shared_device);
-  result.action = result.keep(planned_action_ != nullptr && !action_options.runs_few_times
-                                  ? std::move(planned_action_)
-                                  : op::build_form(tangent, system(), op::Purpose::action, kernels));
+  const bool is_as_planned = planned != nullptr && !action_options.runs_few_times;
+  result.action =
+      result.keep(is_as_planned ? std::move(planned) : op::build_form(tangent, system(), op::Purpose::action, kernels));
   warn_of_unused_plan_keys(problem_.statement.plan_name, *result.action, action_options);
   const auto solver = request().solver;
   if (solves && result.action->matrix == nullptr && // an assembled matrix has its diagonal
@@ -229,9 +229,10 @@ void PreparedProblem::bind_conditions() {
 }
 
 /// All kernels of the problem are first generated, then compiled at the same time, then bound to their data.
-void PreparedProblem::make_operators(bool solves, space::Constraints constraints) {
+void PreparedProblem::make_operators(bool solves, space::Constraints constraints,
+                                     std::shared_ptr<op::GeneratedForm> planned) {
   const auto& conditions = options_.dirichlet;
-  auto generated = generate(solves);
+  auto generated = generate(solves, std::move(planned));
   if (system().mesh->distribution == nullptr) require_stored_fits(memory(), system(), generated.forms);
   auto kernels = generated.forms.kept;
   kernels.insert(kernels.end(), generated.forms.transient.begin(), generated.forms.transient.end());

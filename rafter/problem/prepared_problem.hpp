@@ -80,14 +80,16 @@ public:
 private:
   bool has_blocks() const;
   void look_at_program(const Preparation& preparation) const;
-  void choose_preconditioner(const Preparation& preparation);
+  /// Chooses the preconditioner and the method where the problem names none. Returns the kernels of the operator where
+  /// they were generated for that, else null.
+  std::shared_ptr<op::GeneratedForm> choose_solver(const Preparation& preparation);
   void bind_conditions(); ///< gives the conditions the values of parameters, and the first time
-  void choose_method(const Preparation& preparation);
   void take_planner(const Preparation& preparation);
   struct Generated;
-  Generated generate(bool solves);
+  /// `planned`: kernels of the operator that were generated already; null: there are none.
+  Generated generate(bool solves, std::shared_ptr<op::GeneratedForm> planned);
   void generate_preconditioner(const op::KernelOptions& kernels, Generated& result);
-  void make_operators(bool solves, space::Constraints constraints);
+  void make_operators(bool solves, space::Constraints constraints, std::shared_ptr<op::GeneratedForm> planned);
   /// Generates the kernels of the levels of multigrid. A problem that names no preconditioner gets Jacobi where there
   /// are none.
   std::vector<op::GeneratedLevel> generate_levels(const op::KernelOptions& kernels);
@@ -104,8 +106,6 @@ private:
   Equations equations_;
   op::OperatorOptions options_;
   machine::Machine machine_;
-  std::shared_ptr<op::GeneratedForm>
-      planned_action_; ///< kernels of the operator by which the preconditioner was chosen
   std::shared_ptr<op::Operator> operator_;
   std::unique_ptr<op::LinearForm> linear_form_;
   std::unique_ptr<solvers::ResidualProblem> residual_problem_;

@@ -13,17 +13,13 @@
 
 #include <nlohmann/json.hpp>
 #include <rafter/discretisation.hpp>
-#include <rafter/form/lowering.hpp>
-#include <rafter/form/parser.hpp>
 #include <rafter/io/problem.hpp>
 #include <rafter/machine/machine.hpp>
-#include <rafter/mesh/generations.hpp>
 #include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/operator/operator_options.hpp>
 #include <rafter/problem/equations.hpp>
 #include <rafter/problem/expected_work.hpp>
 #include <rafter/problem/jacobi_forecast.hpp>
-#include <rafter/space/function_space.hpp>
 #include <rafter/stated_problem.hpp>
 #include <rafter/tune/planner.hpp>
 
@@ -95,6 +91,9 @@ Forecast forecast_of(const MeasuredProblem& of) {
 TEST_P(Choices, AreWithinAFifthOfTheFaster) {
   const auto& of = GetParam();
   const auto forecast = forecast_of(of).seconds;
+  // What 0086 tells of the model is read from these, by --gtest_output=json:FILE.
+  RecordProperty("jacobi_over_forecast", std::to_string(of.jacobi.seconds / forecast.with_jacobi));
+  RecordProperty("multigrid_over_forecast", std::to_string(of.multigrid.seconds / forecast.with_multigrid));
   const double seconds = forecast.is_for_multigrid() ? of.multigrid.seconds : of.jacobi.seconds;
   constexpr double worth_kernels = 0.3;
   EXPECT_LE(seconds, std::max(1.2 * std::min(of.jacobi.seconds, of.multigrid.seconds), worth_kernels))
@@ -105,29 +104,9 @@ TEST_P(Choices, AreWithinAFifthOfTheFaster) {
 TEST_P(Choices, KnowHowManyIterationsJacobiTakes) {
   const auto& of = GetParam();
   const double share = forecast_of(of).jacobi_iterations / of.jacobi.iterations;
+  RecordProperty("forecast_over_iterations", std::to_string(share));
   EXPECT_GT(share, 0.6);
   EXPECT_LT(share, 2.5) << "a body that is held at one side may take fewer";
-}
-
-/// Cells of a box stand in rows, whose number has divisors in common with that of the samples.
-TEST(JacobiForecast, DoesNotDependOnTheOrderOfCells) {
-  const auto iterations_on = [](const std::shared_ptr<const mesh::Mesh>& mesh) {
-    const auto discretisation =
-        std::make_shared<const space::Discretisation>(mesh, space::DiscretisationOptions{.degree = 1});
-    const auto space = space::FunctionSpace::make(discretisation, {.degree = 1, .name = "u"});
-    form::Scope scope(2);
-    const std::shared_ptr<const form::FieldSpace> field = space;
-    scope.add_arguments({&field, 1});
-    const auto form = form::lower(form::parse_form("inner(grad(u), grad(v))*dx", scope));
-    const auto zero = [](std::span<const double>, std::span<double> values) { std::ranges::fill(values, 0.0); };
-    const std::vector<op::FieldCondition> fixed{{.space = space, .condition = {.is_all = true, .value = zero}}};
-    return problem::expected_jacobi_iterations(form, op::make_system({space}), fixed, {}, 1e-8);
-  };
-  const mesh::BoxOptions box{.cells = {250, 200}};
-  const double in_rows = iterations_on(std::make_shared<const mesh::Mesh>(mesh::make_box(box)));
-  EXPECT_NEAR(iterations_on(mesh::box_generations(box, 0).finest()) / in_rows, 1, 0.05);
-  const double coarser = iterations_on(std::make_shared<const mesh::Mesh>(mesh::make_box({.cells = {125, 100}})));
-  EXPECT_NEAR(in_rows / coarser, 2, 0.1) << "iterations grow with the cells along an edge";
 }
 
 INSTANTIATE_TEST_SUITE_P(measured, Choices, testing::ValuesIn(measured_problems()), [](const auto& of) {
