@@ -183,7 +183,9 @@ private:
   }
   void mask(bool is_of_output, int field, int components, int array) {
     if (components == 0) return;
-    program_.masks.push_back({.is_of_output = is_of_output, .field = field, .components = components});
+    const bool is_fine = is_of_output == (input_.direction == TransferDirection::prolongation);
+    program_.masks.push_back(
+        {.is_of_output = is_of_output, .field = field, .components = components, .says_who_owns = is_fine});
     steps_.mask(static_cast<int>(program_.masks.size()) - 1, array);
   }
 

@@ -64,9 +64,8 @@ void require_definite(const Request& request, const op::Operator& A, const solve
                       const solvers::SolverOptions& options) {
   const auto count = M.num_negative_eigenvalues();
   const bool is_for_definite = options.method == "cg" || options.method == "minres";
-  const bool is_tried = has_chosen_multigrid(request, options) ||
-                        (request.is_whole && !request.has_method && fits_direct_solve(A.system()));
-  if (count == 0 || M.factors() != nullptr || !is_for_definite || is_tried) return;
+  if (count == 0 || M.factors() != nullptr || !is_for_definite || has_chosen_multigrid(request, options)) return;
+  if (request.is_whole && !request.has_method && fits_direct_solve(A.system())) return;
   throw base::InputError(
       at(request.has_method ? request.statement.places.method : request.statement.places.source,
          fmt::format("solver.method: \"{}\" needs a positive definite preconditioner, and the symmetric part of the "

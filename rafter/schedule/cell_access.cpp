@@ -2,6 +2,7 @@
 #include <functional>
 
 #include <rafter/schedule/lowering.hpp>
+#include <rafter/schedule/owned_numbers.hpp>
 #include <rafter/space/index_tables.hpp>
 
 namespace rafter::schedule {
@@ -404,6 +405,11 @@ void gather(Context& context, int field, const std::string& target, const Placem
                      [&](Statements& body, const NodePtr& index, const NodePtr& entry, const NodePtr&, bool) {
                        body.push_back(store(target, context.work_entry(entry), context.fetch(vector, index)));
                      });
+  if (moves_owned(context, false, field)) {
+    gather_owned(context, field, target, placement, to);
+    access.interior(to);
+    return;
+  }
   Statements runs;
   access.shared(false, runs);
   const Field shared = field_of(context, space, use.components, target, placement);
@@ -515,9 +521,13 @@ void scatter(Context& context, int field, const std::string& source, const Place
       body.push_back(store(vector, index, value, active));
   };
   FieldAccess access(context, space, use.components, placement, touch);
-  if (context.input.has_lists || !stores_first_touched(context.plan)) {
+  const bool is_by_owners = moves_owned(context, true, field);
+  if (is_by_owners || context.input.has_lists || !stores_first_touched(context.plan)) {
     Statements adding;
-    access.shared(true, adding);
+    if (is_by_owners)
+      scatter_owned(context, field, source, placement, adding);
+    else
+      access.shared(true, adding);
     access.interior(adding);
     if (context.has_items()) adding = by_items(context, std::move(adding));
     to.insert(to.end(), adding.begin(), adding.end());
@@ -544,6 +554,7 @@ void scatter(Context& context, int field, const std::string& source, const Place
 
 void mask(Context& context, int number, const std::string& target, const Placement& placement, Statements& to) {
   const auto& use = context.program.masks[static_cast<std::size_t>(number)];
+  if (moves_owned(context, use.is_of_output, use.field)) return;
   const auto field = static_cast<std::size_t>(use.field);
   const int space =
       use.is_of_output ? context.input.access.output_spaces[field] : context.input.access.input_spaces[field];

@@ -166,6 +166,10 @@ inline constexpr const char* chunk_bounds =
     "chunk_bounds"; ///< first batch of a chunk, and that behind its last one: shape (chunk, 2)
 inline constexpr const char* mask =
     "mask"; ///< masks of the tensor program, floats by number: shape (batch, run, component, cell)
+/// Lists of what the cells of a sub-batch own: where each begins and the last one ends, shape (batch, sub-batch) and
+/// one more; the places of its numbers in the work array, entry * lanes + lane; their entries of the vector.
+inline constexpr const char *owned_begins = "owned_begins", *owned_places = "owned_places",
+                            *owned_entries = "owned_entries";
 inline constexpr const char* data_rows = "data_rows"; ///< row of the data per cell that a batch reads
 inline constexpr const char* map = "map";             ///< coefficients of the maps of cells
 inline constexpr const char* nodes = "nodes";         ///< geometry nodes of cells

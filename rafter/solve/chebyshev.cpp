@@ -149,7 +149,7 @@ EigenvalueEstimate estimate_eigenvalues(const op::LinearOperator& A, const Vecto
 template <class T>
 ChebyshevIteration<T>::ChebyshevIteration(const op::LinearOperator& A, const ChebyshevParameters& parameters)
     : A_(A), ops_(A, op::entry_type<T>), parameters_(checked(parameters)), degree_(parameters.degree),
-      is_fused_(parameters.is_fused), coefficients_(A.device(), 2 * static_cast<std::size_t>(degree_)) {
+      is_fused_(parameters.is_fused), coefficients_(A.device(), 2 * static_cast<std::size_t>(degree_) + 2) {
   auto inverse = positive_inverse_diagonal(A);
   if (parameters_.upper > 0)
     set_interval({});
@@ -158,7 +158,8 @@ ChebyshevIteration<T>::ChebyshevIteration(const op::LinearOperator& A, const Che
   // The vectors of the estimate are gone before those of the iteration take memory.
   const auto size = inverse.size();
   inverse_diagonal_ = converted<T>(std::move(inverse));
-  for (auto* vector : {&residual_, &direction_, &image_}) *vector = Entries(A.device(), size);
+  for (auto* vector : {&direction_, &image_}) *vector = Entries(A.device(), size);
+  if (!is_fused_ || degree_ != 2) residual_ = Entries(A.device(), size);
 }
 
 template <class T>
@@ -197,6 +198,9 @@ template <class T> void ChebyshevIteration<T>::set_coefficients() {
     values[2 * k + 1] = 2 * next / delta;
     rho = next;
   }
+  const std::size_t behind = 2 * static_cast<std::size_t>(degree_);
+  values[behind] = degree_ > 1 ? 1 + values[2] + values[3] / values[1] : 0;
+  values[behind + 1] = degree_ > 1 ? values[3] : 0;
 }
 
 template <class T> bool ChebyshevIteration<T>::update(bool accepts_indefinite) {
@@ -232,14 +236,18 @@ template <class T> void ChebyshevIteration<T>::apply(const Entries& r, Entries& 
 
 template <class T> void ChebyshevIteration<T>::smooth(const Entries& b, Entries& x) const {
   if (is_fused_) {
-    const auto begin = [&](const op::FusedLoop& loop) {
-      A_.apply_with(x, image_,
+    const auto begin = [&](Entries& image, const op::FusedLoop& loop) {
+      A_.apply_with(x, image,
                     {.before = {}, .after = [&loop](std::int64_t part, Ranges ranges) { loop(part, ranges); }});
     };
     if (degree_ == 1)
-      return begin({ops_.runner(), "chebyshev_correct", coefficients_, 0, {inverse_diagonal_, b, image_, x}});
-    begin(
-        {ops_.runner(), "chebyshev_restart", coefficients_, 0, {inverse_diagonal_, b, image_, residual_, direction_}});
+      return begin(image_, {ops_.runner(), "chebyshev_correct", coefficients_, 0, {inverse_diagonal_, b, image_, x}});
+    if (degree_ == 2)
+      begin(direction_,
+            {ops_.runner(), "chebyshev_restart_of_two", coefficients_, 0, {inverse_diagonal_, b, direction_}});
+    else
+      begin(residual_,
+            {ops_.runner(), "chebyshev_restart", coefficients_, 0, {inverse_diagonal_, b, residual_, direction_}});
     return fused_steps(nullptr, x, {});
   }
   A_.apply(x, residual_);
@@ -253,14 +261,18 @@ void ChebyshevIteration<T>::fused_steps(const Entries* right, Entries& x, const 
   for (std::size_t k = 1; k <= last; ++k) {
     const bool is_from_zero = k == 1 && right != nullptr;
     const auto loop = [&](std::string_view name, std::initializer_list<op::LoopOperand> operands) {
-      return op::FusedLoop(ops_.runner(), name, coefficients_, 2 * k, operands);
+      return op::FusedLoop(ops_.runner(), name, coefficients_, 2 * (degree_ == 2 ? k + 1 : k), operands);
     };
-    const auto step =
-        is_from_zero
-            ? (k == last ? loop("chebyshev_only_step", {inverse_diagonal_, image_, *right, direction_, x})
-                         : loop("chebyshev_first_step", {inverse_diagonal_, image_, *right, residual_, direction_, x}))
-            : loop(k == last ? "chebyshev_last_step" : "chebyshev_step",
-                   {inverse_diagonal_, image_, residual_, direction_, x});
+    const auto make_step = [&] {
+      if (degree_ == 2)
+        return loop(is_from_zero ? "chebyshev_second_from_zero" : "chebyshev_second_of_two",
+                    {inverse_diagonal_, image_, direction_, x});
+      if (is_from_zero)
+        return loop("chebyshev_first_step", {inverse_diagonal_, image_, *right, residual_, direction_, x});
+      return loop(k == last ? "chebyshev_last_step" : "chebyshev_step",
+                  {inverse_diagonal_, image_, residual_, direction_, x});
+    };
+    const auto step = make_step();
     A_.apply_with(direction_, image_,
                   {.before = k == 1 ? start : nullptr,
                    .after = [&step](std::int64_t part, Ranges ranges) { step(part, ranges); }});

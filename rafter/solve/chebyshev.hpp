@@ -68,7 +68,7 @@ private:
   void set_coefficients();                            ///< follows the interval
   void iterate(Entries& x) const;                     ///< residual_ must be that of x
   /// Makes the remaining steps with their updates fused into the products with A; `start` is done before the first of
-  /// them. x lags by the direction; where `right` is given it is zero, and `right` the residual.
+  /// them. x lags by the direction; where `right` is given it is zero, and `right` the residual. Two steps keep none.
   void fused_steps(const Entries* right, Entries& x, const op::VectorWork::Function& start) const;
   const op::LinearOperator& A_;
   VectorOps ops_;
@@ -79,9 +79,10 @@ private:
   double checked_ = 0;         ///< result of check_iterations steps of the estimate when it was made
   bool is_indefinite_ = false; ///< the estimate met negative curvature
   Entries inverse_diagonal_;
-  /// Coefficients of the recurrence direction = a direction + b D^-1 residual, shape (step, 2): a and b.
+  /// Coefficients of the recurrence direction = a direction + b D^-1 residual, shape (step, 2): a and b. Behind them
+  /// those by which the last of two steps moves x: a times the first direction less b D^-1 times its image.
   Vector coefficients_;
-  mutable Entries residual_, direction_, image_;
+  mutable Entries residual_, direction_, image_; ///< fused iterations of two steps have no residual
 };
 
 /// A Chebyshev iteration that begins with zero, as a preconditioner.

@@ -6,7 +6,7 @@
 /// The loops over vectors that solvers run, in the notation of schedule::VectorLoop.
 namespace rafter::solvers {
 
-inline constexpr std::array<std::string_view, 36> vector_loops{
+inline constexpr std::array<std::string_view, 38> vector_loops{
     "fill(a | x): x = a",
     "copy(| x, y): y = x",
     "scale(a | x): x = a*x",
@@ -41,13 +41,17 @@ inline constexpr std::array<std::string_view, 36> vector_loops{
     "cg_residual(alpha | r, q): r = r - alpha*q; sum rr = r*r",
     // The Chebyshev iteration: r is the residual, z the direction, d the inverse diagonal. x lags by z, so that a
     // beginning leaves it alone and the last step moves it twice and keeps no other vector; where x and r are those of
-    // a beginning from zero, zero and the right-hand side stand for them.
+    // a beginning from zero, zero and the right-hand side stand for them. Restarts find the image of x in the vector
+    // that they overwrite.
     "chebyshev_start(a, b | d, right, z): z = b*(d*right)",
-    "chebyshev_restart(a, b | d, right, image, r, z): r = right - image; z = b*(d*r)",
+    "chebyshev_restart(a, b | d, right, r, z): r = right - r; z = b*(d*r)",
     "chebyshev_step(a, b | d, image, r, z, x): x = x + z; r = r - image; z = b*(d*r) + a*z",
     "chebyshev_first_step(a, b | d, image, right, r, z, x): x = z; r = right - image; z = b*(d*r) + a*z",
     "chebyshev_last_step(a, b | d, image, r, z, x): x = x + z + (b*(d*(r - image)) + a*z)",
-    "chebyshev_only_step(a, b | d, image, right, z, x): x = z + (b*(d*(right - image)) + a*z)",
+    // Of two steps the second one knows d*r from the direction of the first, so that nobody keeps r.
+    "chebyshev_restart_of_two(a, b | d, right, z): z = b*(d*(right - z))",
+    "chebyshev_second_of_two(a, b | d, image, z, x): x = x + (a*z - b*(d*image))",
+    "chebyshev_second_from_zero(a, b | d, image, z, x): x = a*z - b*(d*image)",
     "chebyshev_correct(a, b | d, right, image, x): x = x + b*(d*(right - image))",
     // Minimal residuals: image is A z and becomes M^-1 next.
     "lanczos(a, b | image, v, next): next = image - a*v - b*next",

@@ -72,7 +72,6 @@ bool has_few_registers(const PlanningProblem& problem) { return problem.register
 bool is_split(const PlanningProblem& problem, int vector_width) {
   return vector_width > usual_width(problem.cells_per_batch, problem.register_width);
 }
-constexpr const char* splitting_compiler = "clang";
 
 /// There are as many lanes as a register holds; twice as many where the batch has them and a compiler that splits them
 /// well is there, since instructions of two registers do not wait for each other; half as many, which halve the working

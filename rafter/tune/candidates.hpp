@@ -25,6 +25,9 @@ std::span<const Axis> axes();
 int usual_width(int cells_per_batch, int register_width,
                 schedule::Precision compute = schedule::Precision::double_precision);
 
+/// The compiler that keeps vectors of more lanes than a register holds in registers; others pass them through memory.
+inline constexpr const char* splitting_compiler = "clang";
+
 /// All plans that make sense, the usual one first.
 std::vector<schedule::Plan> candidates(const PlanningProblem& problem);
 

@@ -55,17 +55,30 @@ schedule::Plan plan_usual(kernel::FactorStorage factors, int cells_per_batch, in
   return schedule::without_unused_keys(result);
 }
 
-schedule::Plan plan_transfer(int cells_per_batch, int register_width, const schedule::Target& target,
-                             std::span<const std::string> flag_sets, schedule::Precision precision) {
+schedule::Plan plan_transfer(int cells_per_batch, const Planner& planner, const schedule::Target& target,
+                             const Compilers& compilers, schedule::Precision precision) {
+  const auto has = [](const std::vector<std::string>& names, const char* name) {
+    return std::ranges::find(names, name) != names.end();
+  };
   auto of_numbers = schedule::usual_plan(target);
   if (precision == schedule::Precision::single_precision) of_numbers = schedule::in_single(of_numbers);
+  const int register_width = planner.register_width();
   auto result = plan_usual(schedule::Plan().factors, cells_per_batch, register_width, target, &of_numbers);
-  // Batches are made for lanes of doubles: with floats in twice as many, transfers of degree 2 were slower.
-  if (schedule::may_have_lanes(result))
+  if (schedule::may_have_lanes(result)) {
+    // Batches are made for lanes of doubles: with floats in twice as many, transfers of degree 2 were slower.
     result.vector_width = usual_width(cells_per_batch, width_of(result, register_width, target));
+    if (target.has_lanes) {
+      schedule::set(result, "gathers", planner.ways_to_gather().front());
+      result.prefetch = false; // what cells own follows each other, and processors fetch that by themselves
+      if (has(compilers.names, splitting_compiler)) {
+        result.compiler = splitting_compiler;
+        result.vector_width = usual_width(cells_per_batch, 2 * register_width);
+      }
+    }
+  }
   // The texts of cells with children are long, and what -O3 does to their loops takes several times as long to compile.
-  if (std::ranges::find(flag_sets, "O2") != flag_sets.end()) result.flags = "O2";
-  return result;
+  if (has(compilers.flag_sets, "O2")) result.flags = "O2";
+  return schedule::without_unused_keys(result);
 }
 
 Decision plan_product(const schedule::Plan& cells, const schedule::Plan* given, const Planner& planner,

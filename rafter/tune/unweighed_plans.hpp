@@ -16,10 +16,14 @@ namespace rafter::tune {
 schedule::Plan plan_usual(kernel::FactorStorage factors, int cells_per_batch, int register_width,
                           const schedule::Target& target, const schedule::Plan* given);
 
+/// What a device compiles kernels with (device::Device).
+struct Compilers {
+  std::vector<std::string> names, flag_sets;
+};
 /// The plan of a kernel that moves vectors of a precision between spaces, compiled with -O2 where the device has these
-/// flags.
-schedule::Plan plan_transfer(int cells_per_batch, int register_width, const schedule::Target& target,
-                             std::span<const std::string> flag_sets,
+/// flags. Lanes are those of two registers where a compiler splits vectors well, else those of one.
+schedule::Plan plan_transfer(int cells_per_batch, const Planner& planner, const schedule::Target& target,
+                             const Compilers& compilers,
                              schedule::Precision precision = schedule::Precision::double_precision);
 
 /// The product of an assembled matrix with a vector.

@@ -148,8 +148,8 @@ const std::map<std::string, Definition>& definitions() {
        }},
       {"chebyshev_restart",
        [](In s, Entries v) {
-         v[3] = v[1] - v[2];
-         v[4] = s[1] * v[0] * v[3];
+         v[2] = v[1] - v[2];
+         v[3] = s[1] * v[0] * v[2];
          return Sums{};
        }},
       {"chebyshev_step",
@@ -171,9 +171,19 @@ const std::map<std::string, Definition>& definitions() {
          v[4] += v[3] + s[0] * v[3] + s[1] * v[0] * (v[2] - v[1]);
          return Sums{};
        }},
-      {"chebyshev_only_step",
+      {"chebyshev_restart_of_two",
        [](In s, Entries v) {
-         v[4] = v[3] + s[0] * v[3] + s[1] * v[0] * (v[2] - v[1]);
+         v[2] = s[1] * v[0] * (v[1] - v[2]);
+         return Sums{};
+       }},
+      {"chebyshev_second_of_two",
+       [](In s, Entries v) {
+         v[3] += s[0] * v[2] - s[1] * v[0] * v[1];
+         return Sums{};
+       }},
+      {"chebyshev_second_from_zero",
+       [](In s, Entries v) {
+         v[3] = s[0] * v[2] - s[1] * v[0] * v[1];
          return Sums{};
        }},
       {"chebyshev_correct",

@@ -112,14 +112,14 @@ private:
           places.push_back({direction, field, kind});
       }
     }
-    const auto flag_sets = device_->flag_sets();
+    const tune::Compilers compilers{device_->compilers(), device_->flag_sets()};
     std::vector<device::CompileJob> jobs(places.size());
     base::run_parallel(std::ssize(places), [&](std::int64_t i) {
       const auto& [direction, field, kind] = places[static_cast<std::size_t>(i)];
       const auto& cells = fields_[field]->kinds[kind];
       const auto plan = options_.plan ? in_precision(*options_.plan)
-                                      : tune::plan_transfer(cells.cells_per_batch, options_.planner->register_width(),
-                                                            target_of(*device_), flag_sets, options_.precision);
+                                      : tune::plan_transfer(cells.cells_per_batch, *options_.planner,
+                                                            target_of(*device_), compilers, options_.precision);
       auto& kernel = kernels_[number(direction)][field][kind];
       kernel = std::make_unique<TransferKernel>(cells, direction, plan, *device_);
       jobs[static_cast<std::size_t>(i)] = {

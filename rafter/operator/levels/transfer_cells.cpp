@@ -54,12 +54,6 @@ private:
     return kind;
   }
 
-  void set_mask(TransferField& field, RunMask mask) const {
-    field.mask_components = mask.components;
-    field.factors = device::Array<float>(device_, std::move(mask.factors));
-    (void)field.factors.device_read(); // so that runs need not bring them there
-  }
-
   // --- both spaces on one discretisation ----------------------------------------------------------------------------
 
   void take_blocks() {
@@ -69,9 +63,9 @@ private:
       const auto& block = batches.blocks[b];
       auto& kind = add_kind(batches.cells_per_batch, block.num_cells);
       kind.coarse = on_block(coarse_, static_cast<int>(b));
-      set_mask(kind.coarse, coarse_masks_.free(runs_of(coarse_, static_cast<int>(b))));
+      kind.coarse.mask = coarse_masks_.free(runs_of(kind.coarse, kind));
       auto& fine = kind.children.emplace_back(on_block(fine_, static_cast<int>(b)));
-      set_mask(fine, fine_masks_.owned(runs_of(fine_, static_cast<int>(b))));
+      fine.mask = fine_masks_.owned(runs_of(fine, kind));
       kind.nodes_of_children.emplace_back(fine.element->nodes().begin(), fine.element->nodes().end());
     }
   }
@@ -81,14 +75,15 @@ private:
     result.element = layout.element;
     result.layout = &layout;
     result.tables = space.index_tables(block, device_);
+    result.run_starts = space.block(block).run_starts;
+    result.run_permutations = space.block(block).run_permutations;
     return result;
   }
-  static BatchedRuns runs_of(const space::FunctionSpace& space, int block) {
-    const auto& dofs = space.block(block);
-    return {.layout = &dofs.layout,
-            .starts = dofs.run_starts,
-            .cells_per_batch = space.batches().cells_per_batch,
-            .num_cells = space.batches().blocks[static_cast<std::size_t>(block)].num_cells};
+  static BatchedRuns runs_of(const TransferField& field, const TransferCells& cells) {
+    return {.layout = field.layout,
+            .starts = field.run_starts,
+            .cells_per_batch = cells.cells_per_batch,
+            .num_cells = cells.num_cells};
   }
 
   // --- parents and children -----------------------------------------------------------------------------------------
@@ -117,7 +112,7 @@ private:
                    int cells_per_batch) {
     auto& kind = add_kind(cells_per_batch, num_cells);
     kind.coarse = on_list(coarse_, coarse_.list_dofs(parent.group, cells, cells_per_batch));
-    set_mask(kind.coarse, coarse_masks_.free(runs_of(*kind.coarse.dofs, num_cells)));
+    kind.coarse.mask = coarse_masks_.free(runs_of(kind.coarse, kind));
     const auto shape = coarse_.mesh().groups[static_cast<std::size_t>(parent.group)].shape;
     const auto& division = mesh::subdivision(shape, {of_.refinement->axes, parent.diagonal});
     for (const auto& child : division.children) {
@@ -132,7 +127,7 @@ private:
       for (const auto cell : cells) children.push_back(place.cell(cell));
       const auto all = fine_.list_dofs(place.group, children, cells_per_batch);
       kind.children[k] = on_list(fine_, std::make_shared<const space::ListDofs>(with_places(*all, nodes.places[k])));
-      set_mask(kind.children[k], fine_masks_.owned(runs_of(*kind.children[k].dofs, num_cells)));
+      kind.children[k].mask = fine_masks_.owned(runs_of(kind.children[k], kind));
     }
   }
   /// The list without the entities that stand in the list of an earlier child.
@@ -150,14 +145,10 @@ private:
     result.element = dofs->layout.element;
     result.layout = &dofs->layout;
     result.tables = space.index_tables(dofs, device_);
+    result.run_starts = dofs->run_starts;
+    result.run_permutations = dofs->run_permutations;
     result.dofs = std::move(dofs);
     return result;
-  }
-  static BatchedRuns runs_of(const space::ListDofs& dofs, std::int64_t num_cells) {
-    return {.layout = &dofs.layout,
-            .starts = dofs.run_starts,
-            .cells_per_batch = dofs.cells_per_batch,
-            .num_cells = num_cells};
   }
 
   const TransferSpecification& of_;
@@ -167,6 +158,85 @@ private:
   TransferStages result_;
 };
 
+/// Makes the lists of what cells own from their masks.
+class OwnedLists {
+public:
+  OwnedLists(const TransferCells& cells, int vector_width)
+      : cells_(cells), nodes_(kernel::distinct_nodes(cells.input(kernel::TransferDirection::prolongation))),
+        width_(static_cast<std::size_t>(vector_width)),
+        num_subbatches_(static_cast<std::size_t>(cells.cells_per_batch) / width_) {
+    for (const auto& child : cells.children) has_mask_by_component_ |= child.mask.components > 1;
+    for (const auto& places : nodes_.places)
+      for (const int node : places) num_nodes_ = std::max(num_nodes_, static_cast<std::size_t>(node + 1));
+  }
+
+  OwnedNumbers run(const std::shared_ptr<device::Device>& device) {
+    begins_.push_back(0);
+    for (std::size_t batch = 0; batch < static_cast<std::size_t>(cells_.num_batches()); ++batch)
+      for (std::size_t subbatch = 0; subbatch < num_subbatches_; ++subbatch) add_subbatch(batch, subbatch * width_);
+    return {{device, std::move(begins_)}, {device, std::move(places_)}, {device, std::move(entries_)}};
+  }
+
+private:
+  struct Number {
+    std::int32_t entry = 0, place = 0;
+    auto operator<=>(const Number&) const = default;
+  };
+
+  void add_subbatch(std::size_t batch, std::size_t first_cell) {
+    numbers_.clear();
+    for (std::size_t k = 0; k < cells_.children.size(); ++k) add_child(k, batch, first_cell);
+    std::ranges::sort(numbers_); // entries that follow each other are written one after the other
+    for (const auto& number : numbers_) {
+      entries_.push_back(number.entry);
+      places_.push_back(number.place);
+    }
+    begins_.push_back(static_cast<std::int32_t>(entries_.size()));
+  }
+  void add_child(std::size_t k, std::size_t batch, std::size_t first_cell) {
+    const auto& child = cells_.children[k];
+    const auto& lengths = child.layout->run_lengths;
+    const auto cells = static_cast<std::size_t>(cells_.cells_per_batch);
+    const auto components = static_cast<std::size_t>(child.mask.components);
+    std::size_t first_dof = 0;
+    for (std::size_t run = 0; run < lengths.size(); first_dof += static_cast<std::size_t>(lengths[run++]))
+      for (std::size_t lane = 0; lane < width_; ++lane) {
+        const std::size_t line = batch * lengths.size() + run, cell = first_cell + lane;
+        for (std::size_t c = 0; c < components; ++c)
+          if (child.mask.factors[(line * components + c) * cells + cell] != 0)
+            add_run(k, line * cells + cell, {first_dof, static_cast<std::size_t>(lengths[run])}, lane, c);
+      }
+  }
+  /// Dofs of a run among those of its layout.
+  struct Dofs {
+    std::size_t first = 0, count = 0;
+  };
+  /// `place`: that of the run in the tables of the child.
+  void add_run(std::size_t k, std::size_t place, Dofs dofs, std::size_t lane, std::size_t component) {
+    const auto& child = cells_.children[k];
+    const auto components = static_cast<std::size_t>(cells_.components);
+    for (std::size_t i = 0; i < dofs.count; ++i) {
+      const std::size_t permutation =
+          child.run_permutations.empty() ? i : static_cast<std::size_t>(child.run_permutations[place]) + i;
+      const std::size_t position =
+          child.run_permutations.empty() ? i : static_cast<std::size_t>(child.layout->permutations[permutation]);
+      const auto dof = static_cast<std::size_t>(child.layout->run_dofs[dofs.first + i]);
+      const auto node = static_cast<std::size_t>(nodes_.places[k][dof]);
+      for (std::size_t c = 0; c < (has_mask_by_component_ ? components : 1); ++c)
+        if (child.mask.components == 1 || c == component)
+          numbers_.push_back({child.run_starts[place] + static_cast<std::int32_t>(position * components + c),
+                              static_cast<std::int32_t>((c * num_nodes_ + node) * width_ + lane)});
+    }
+  }
+
+  const TransferCells& cells_;
+  kernel::ChildNodes nodes_;
+  std::size_t width_, num_subbatches_, num_nodes_ = 0;
+  bool has_mask_by_component_ = false; ///< numbers are those of components, and else of dofs with all components
+  std::vector<Number> numbers_;        ///< those of a sub-batch
+  base::AlignedVector<std::int32_t> begins_, places_, entries_;
+};
+
 } // namespace
 
 kernel::TransferInput TransferCells::input(kernel::TransferDirection direction) const {
@@ -174,12 +244,23 @@ kernel::TransferInput TransferCells::input(kernel::TransferDirection direction) 
                                .components = components,
                                .coarse = coarse.element,
                                .children = {},
-                               .masks = {.coarse = coarse.mask_components}};
+                               .masks = {.coarse = coarse.mask.components}};
   for (std::size_t k = 0; k < children.size(); ++k) {
     result.children.push_back({children[k].element, nodes_of_children[k]});
-    result.masks.children.push_back(children[k].mask_components);
+    result.masks.children.push_back(children[k].mask.components);
   }
   return result;
+}
+
+const OwnedNumbers& TransferCells::owned(int vector_width, const std::shared_ptr<device::Device>& device) const {
+  const auto [place, is_new] = owned_.try_emplace(vector_width);
+  if (is_new) place->second = OwnedLists(*this, vector_width).run(device);
+  return place->second;
+}
+
+const device::Array<float>& TransferField::factors(const std::shared_ptr<device::Device>& device) const {
+  if (factors_.size() == 0) factors_ = device::Array<float>(device, mask.factors);
+  return factors_;
 }
 
 TransferStages transfer_stages(const TransferSpecification& specification, std::size_t field,

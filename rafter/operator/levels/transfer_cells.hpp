@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <rafter/kernel/transfer.hpp>
@@ -18,8 +20,20 @@ struct TransferField {
   const space::ElementLayout* layout = nullptr; ///< belongs to the space, or to `dofs`
   std::shared_ptr<const space::ListDofs> dofs;  ///< null for the cells of a block
   std::shared_ptr<const space::IndexTables> tables;
-  int mask_components = 0;      ///< 1: components share a factor; else their number; 0: there is no mask
-  device::Array<float> factors; ///< factors of the mask, as RunMask::factors
+  /// Where the shared dofs are, as those of space::BlockDofs and ListDofs.
+  std::span<const std::int32_t> run_starts, run_permutations;
+  RunMask mask; ///< without factors there is none
+
+  /// The factors on a device. They are made on first use, and belong to this object.
+  const device::Array<float>& factors(const std::shared_ptr<device::Device>& device) const;
+
+private:
+  mutable device::Array<float> factors_;
+};
+
+/// What cells own in the fine vector, by sub-batches: see schedule::role::owned_begins.
+struct OwnedNumbers {
+  device::Array<std::int32_t> begins, places, entries;
 };
 
 /// Coarse cells of one kind, and the fine cells that lie in them: the cells themselves, or their children.
@@ -35,6 +49,11 @@ struct TransferCells {
   std::int64_t num_batches() const { return (num_cells + cells_per_batch - 1) / cells_per_batch; }
   /// The program of these cells in a direction.
   kernel::TransferInput input(kernel::TransferDirection direction) const;
+  /// What sub-batches of so many cells own. They are made on first use, and belong to this object.
+  const OwnedNumbers& owned(int vector_width, const std::shared_ptr<device::Device>& device) const;
+
+private:
+  mutable std::map<int, OwnedNumbers> owned_; ///< by width
 };
 
 /// All cells of a transfer of one field. `stages` are those of mesh::make_stages: chunk.block is a number of `kinds`.

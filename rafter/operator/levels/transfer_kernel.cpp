@@ -62,6 +62,8 @@ TransferKernel::TransferKernel(const TransferCells& cells, TransferDirection dir
   for (const auto& matrix : program.matrices)
     program_.matrices.push_back(matrix.is_data ? schedule::packed_table(matrix, program_.plan) : std::vector<double>{});
   masks_ = program.masks;
+  is_by_owners_ =
+      direction == TransferDirection::prolongation && reads(program_.arguments, schedule::role::owned_begins, 0);
 }
 
 KernelArguments TransferKernel::bind(const device::Program& compiled, const space::Discretisation& discretisation,
@@ -70,7 +72,7 @@ KernelArguments TransferKernel::bind(const device::Program& compiled, const spac
   device::BufferRegistry kept;
   tables_.add_to(kept);
   add_cells(kept, device);
-  add_masks(kept);
+  add_masks(kept, device);
   return {compiled, program_, kept};
 }
 
@@ -88,13 +90,19 @@ void TransferKernel::add_cells(device::BufferRegistry& registry, const std::shar
   registry.add(schedule::role::num_active, 0, num_active_.device_read());
 }
 
-void TransferKernel::add_masks(device::BufferRegistry& registry) const {
+void TransferKernel::add_masks(device::BufferRegistry& registry, const std::shared_ptr<device::Device>& device) const {
   const bool prolongates = direction_ == TransferDirection::prolongation;
   for (std::size_t i = 0; i < masks_.size(); ++i) {
+    if (!reads(program_.arguments, schedule::role::mask, static_cast<int>(i))) continue;
     const bool is_coarse = masks_[i].is_of_output != prolongates;
     const auto& field = is_coarse ? cells_.coarse : cells_.children[static_cast<std::size_t>(masks_[i].field)];
-    registry.add(schedule::role::mask, static_cast<int>(i), field.factors.device_read());
+    registry.add(schedule::role::mask, static_cast<int>(i), field.factors(device).device_read());
   }
+  if (!reads(program_.arguments, schedule::role::owned_begins, 0)) return;
+  const auto& owned = cells_.owned(plan().vector_width, device);
+  registry.add(schedule::role::owned_begins, 0, owned.begins.device_read());
+  registry.add(schedule::role::owned_places, 0, owned.places.device_read());
+  registry.add(schedule::role::owned_entries, 0, owned.entries.device_read());
 }
 
 } // namespace rafter::op

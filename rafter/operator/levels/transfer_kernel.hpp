@@ -24,7 +24,7 @@ public:
   const std::string& source() const { return program_.source; }
   const schedule::Plan& plan() const { return program_.plan; }
   /// Says whether the kernel adds to all entries also where it is to overwrite: they are cleared before.
-  bool adds() const { return cells_.has_lists() || !schedule::stores_first_touched(plan()); }
+  bool adds() const { return is_by_owners_ || cells_.has_lists() || !schedule::stores_first_touched(plan()); }
   bool may_run_in_any_order() const { return schedule::may_run_in_any_order(plan()); }
   /// Returns the kernel of a compiled program, which is that of source(), with the data that stay. They belong to this
   /// object.
@@ -33,12 +33,13 @@ public:
 
 private:
   void add_cells(device::BufferRegistry& registry, const std::shared_ptr<device::Device>& device);
-  void add_masks(device::BufferRegistry& registry) const;
+  void add_masks(device::BufferRegistry& registry, const std::shared_ptr<device::Device>& device) const;
 
   const TransferCells& cells_;
   kernel::TransferDirection direction_;
   tune::GeneratedProgram program_;
   std::vector<kernel::FieldMask> masks_;
+  bool is_by_owners_ = false; ///< prolongation adds what cells own, by lists
   ProgramTables tables_;
   device::Array<std::int32_t> num_active_;
 };

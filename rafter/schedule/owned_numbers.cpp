@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/schedule/owned_numbers.hpp>
+
+#include <algorithm>
+#include <functional>
+
+namespace rafter::schedule {
+namespace {
+
+bool is_owner_mask(const kernel::FieldMask& mask, bool is_of_output) {
+  return mask.says_who_owns && mask.is_of_output == is_of_output;
+}
+
+bool is_first(const Context& context, bool is_of_output, int field) {
+  return std::ranges::none_of(context.program.masks, [&](const kernel::FieldMask& mask) {
+    return is_owner_mask(mask, is_of_output) && mask.field < field;
+  });
+}
+
+/// Components that an entry of the lists moves: all of the field, or one where components differ.
+int components_of_entry(const Context& context, bool is_of_output) {
+  int moved = 1;
+  for (const auto& mask : context.program.masks)
+    if (is_owner_mask(mask, is_of_output)) {
+      if (mask.components > 1) return 1;
+      moved = context.program.field_of(mask).components;
+    }
+  return moved;
+}
+
+/// `move`(to, index in the vector, index in the work array): moves one number.
+void each_owned(Context& context, int num_components, int component_stride,
+                const std::function<void(Statements&, NodePtr, NodePtr)>& move, Statements& to) {
+  const auto table = [&](const char* role, NodePtr index) {
+    return iload(context.global(role, 0, Type::integer), std::move(index));
+  };
+  const int lanes = context.plan.vector_width, all_lanes = context.subbatches * lanes;
+  const NodePtr list = iadd(imul(context.batch(), integer(context.num_subbatches())), context.subbatch());
+  const NodePtr begin = context.define_integer(to, "b", table(role::owned_begins, list));
+  const NodePtr count = isub(table(role::owned_begins, iadd(list, integer(1))), begin);
+  const std::string k = context.fresh("k");
+  Statements body;
+  const NodePtr number = iadd(begin, variable(k));
+  NodePtr place = context.define_integer(body, "p", table(role::owned_places, number));
+  if (context.subbatches > 1) {
+    const NodePtr entry = context.define_integer(body, "e", idiv(place, lanes));
+    const NodePtr lane_of_place = isub(place, imul(entry, integer(lanes)));
+    place = iadd(iadd(imul(entry, integer(all_lanes)), imul(context.subbatch_of_pass, integer(lanes))), lane_of_place);
+  }
+  const NodePtr index = context.define_integer(body, "i", table(role::owned_entries, number));
+  for (int c = 0; c < num_components; ++c)
+    move(body, iadd(index, integer(c)), iadd(place, integer(c * component_stride * all_lanes)));
+  to.push_back(loop(k, count, block(std::move(body))));
+}
+
+} // namespace
+
+bool moves_owned(const Context& context, bool is_of_output, int field) {
+  return context.has_cell_lanes() && std::ranges::any_of(context.program.masks, [&](const kernel::FieldMask& mask) {
+           return is_owner_mask(mask, is_of_output) && mask.field == field;
+         });
+}
+
+void gather_owned(Context& context, int field, const std::string& target, const Placement& placement, Statements& to) {
+  if (!is_first(context, false, field)) return;
+  const auto vector = context.global(role::input_vector, context.input.input_vectors[static_cast<std::size_t>(field)]);
+  const std::string i = context.fresh("i");
+  const int components = context.program.inputs[static_cast<std::size_t>(field)].components;
+  to.push_back(loop(i, integer(std::int64_t{components} * placement.component_stride),
+                    store(target, context.work_entry(variable(i)), context.number(0))));
+  each_owned(
+      context, components_of_entry(context, false), placement.component_stride,
+      [&](Statements& body, NodePtr index, NodePtr place) {
+        body.push_back(store(target, std::move(place), context.fetch(vector, std::move(index))));
+      },
+      to);
+}
+
+void scatter_owned(Context& context, int field, const std::string& source, const Placement& placement, Statements& to) {
+  if (!is_first(context, true, field)) return;
+  const auto vector = context.global(role::output_vector, context.input.output_vectors[static_cast<std::size_t>(field)],
+                                     Type::real, true);
+  each_owned(
+      context, components_of_entry(context, true), placement.component_stride,
+      [&](Statements& body, NodePtr index, NodePtr place) {
+        body.push_back(add(vector, std::move(index), context.fitting(vector, context.load(source, std::move(place)))));
+      },
+      to);
+}
+
+} // namespace rafter::schedule
