@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/solve/cg_steps.hpp>
 #include <rafter/solve/diagnosis.hpp>
 #include <rafter/solve/tridiagonal.hpp>
 
@@ -65,38 +66,50 @@ template <class T> device::Array<T> converted(Vector inverse) {
   }
 }
 
-/// Runs the iteration of conjugate gradients whose coefficients make the tridiagonal Lanczos matrix of the estimate.
+/// Scales by an inverse diagonal that somebody else keeps.
+class Scaling final : public Preconditioner {
+public:
+  Scaling(const VectorOps& ops, const Vector& inverse_diagonal) : ops_(ops), inverse_diagonal_(inverse_diagonal) {}
+  void apply(const Vector& r, Vector& z) const override { ops_.multiply(inverse_diagonal_, r, z); }
+  std::optional<const Vector*> diagonal() const override { return &inverse_diagonal_; }
+
+private:
+  const VectorOps& ops_;
+  const Vector& inverse_diagonal_;
+};
+
+/// Runs the iteration of conjugate gradients whose coefficients make the tridiagonal Lanczos matrix of the estimate, in
+/// one pass over the cells for each step.
 struct Lanczos {
   const op::LinearOperator& A;
   const Vector& inverse_diagonal;
   VectorOps ops;
-  Vector r, z, p, q;
   std::vector<double> diagonal, off_diagonal; ///< entries of the tridiagonal matrix
 
   Lanczos(const op::LinearOperator& operator_, const Vector& inverse)
-      : A(operator_), inverse_diagonal(inverse), ops(operator_), z(operator_.device(), inverse.size()),
-        p(operator_.device(), inverse.size()), q(operator_.device(), inverse.size()) {}
+      : A(operator_), inverse_diagonal(inverse), ops(operator_) {}
 
   /// Gives z = D^-1 r the same share of energy at every free unknown, whatever the sizes of coefficients: rows of small
   /// diagonals would outweigh all others in the estimate.
-  void start() {
-    r = random_free_vector(A, 0);
+  Vector first_residual() const {
+    auto r = random_free_vector(A, 0);
     const auto entries = r.host_write();
     const auto inverse = inverse_diagonal.host_read();
     for (std::size_t i = 0; i < entries.size(); ++i)
       entries[i] = inverse[i] == 0 ? 0 : entries[i] / std::sqrt(std::abs(inverse[i])); // 0: padding and ghosts
+    return r;
   }
 
   void run(int iterations, const NullSpace& null_space, bool accepts_indefinite) {
-    start();
+    auto r = first_residual();
     null_space.project(r);
-    ops.multiply(inverse_diagonal, r, z);
-    ops.copy(z, p);
-    const double first = ops.dot(r, z);
+    Vector x(A.device(), r.size()), p(A.device(), r.size());
+    const Scaling scaling(ops, inverse_diagonal);
+    const auto steps = make_fused_steps({.A = A, .M = scaling, .ops = ops, .x = x, .r = r, .p = p});
+    const double first = steps->preconditioned_product();
     double rz = first, previous_alpha = 0, beta = 0;
     for (int k = 0; k < iterations && rz > 1e-24 * first; ++k) {
-      A.apply(p, q);
-      const double pq = ops.dot(p, q);
+      const double pq = steps->new_direction(beta);
       const double before = k > 0 ? beta / previous_alpha : 0;
       const double rounding = A.is_single() ? 0x1p-21 : 1e-13;
       if (!diagonal.empty() && std::abs(pq) <= rounding * largest_entry() * rz) { // p is in the null space
@@ -107,12 +120,10 @@ struct Lanczos {
       if (!std::isfinite(pq) || !(pq > 0 || is_usable)) return fail_unless_exhausted(pq, rz, first);
       const double alpha = rz / pq;
       diagonal.push_back(1 / alpha + before);
-      ops.axpy(-alpha, q, r);
-      ops.multiply(inverse_diagonal, r, z);
-      const double next = ops.dot(r, z);
+      steps->advance(alpha, 0);
+      const double next = steps->preconditioned_product();
       beta = next / rz;
       off_diagonal.push_back(std::sqrt(std::max(beta, 0.0)) / alpha);
-      ops.aypx(beta, z, p);
       rz = next;
       previous_alpha = alpha;
     }

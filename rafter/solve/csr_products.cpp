@@ -30,12 +30,41 @@ template <class Add> SparseMatrix make_rows(std::int64_t num_rows, std::int64_t 
   return stacked(std::move(parts), num_columns);
 }
 
-/// Rows of a product that are read by other products alone: their columns are in no order.
+/// Rows of a product that are read by other products alone: groups of columns in no order, and blocks of values.
 struct UnsortedRows {
-  std::vector<std::int64_t> row_offsets{0}; ///< shape (row + 1)
-  std::vector<std::int32_t> columns;
-  std::vector<double> values;
+  struct Row {
+    std::size_t groups_begin = 0, groups_end = 0;
+    std::size_t values_begin = 0;
+    std::size_t number = 0, num_rows = 1; ///< number in the blocks, and how many rows these have
+  };
+  std::vector<Row> rows;
+  std::vector<std::int32_t> groups;
+  std::vector<double> values; ///< shape (group, row of the block, column of the group)
+
+  void append(const BlockSum& sum, std::size_t num_rows) {
+    const std::size_t groups_begin = groups.size(), values_begin = values.size();
+    groups.insert(groups.end(), sum.groups().begin(), sum.groups().end());
+    values.insert(values.end(), sum.values().begin(), sum.values().end());
+    for (std::size_t i = 0; i < num_rows; ++i) rows.push_back({groups_begin, groups.size(), values_begin, i, num_rows});
+  }
 };
+
+/// Returns the number of rows from `row` on, before `end`, that have the same columns, as those of a node have.
+std::size_t num_alike(const SparseMatrix& A, std::size_t row, std::size_t end) {
+  constexpr std::size_t most = 8;
+  const auto columns = [&](std::size_t number) {
+    const auto entries = row_entries(A, number);
+    return std::span(A.columns).subspan(entries.begin, entries.end - entries.begin);
+  };
+  std::size_t count = 1;
+  while (count < most && row + count < end && std::ranges::equal(columns(row), columns(row + count))) ++count;
+  return count;
+}
+
+/// Factors of a block of rows with the same columns: entry k of each.
+void find_factors(const SparseMatrix& A, std::size_t first_row, std::size_t k, std::vector<double>& factors) {
+  for (std::size_t i = 0; i < factors.size(); ++i) factors[i] = A.values[row_entries(A, first_row + i).begin + k];
+}
 
 } // namespace
 
@@ -104,17 +133,12 @@ double estimate_entries(const SparseMatrix& A, const SparseMatrix& B) {
   constexpr std::int64_t most_rows = 1000;
   const std::int64_t step = std::max<std::int64_t>(1, A.num_rows() / most_rows);
   RowSum sum(B.num_columns);
-  std::vector<std::int32_t> columns;
-  std::vector<double> values;
   double entries = 0, rows = 0;
   for (std::int64_t row = 0; row < A.num_rows(); row += step, ++rows) {
     const auto of_row = row_entries(A, static_cast<std::size_t>(row));
     for (auto k = of_row.begin; k < of_row.end; ++k)
       sum.add_multiple(A.values[k], B, static_cast<std::size_t>(A.columns[k]));
-    columns.clear();
-    values.clear();
-    sum.append_unsorted(columns, values);
-    entries += static_cast<double>(columns.size());
+    entries += static_cast<double>(sum.forget());
   }
   return rows == 0 ? 0 : entries / rows * static_cast<double>(A.num_rows());
 }
@@ -126,31 +150,89 @@ SparseMatrix galerkin_product(const SparseMatrix& A, const SparseMatrix& P, cons
                                        "rows and {} columns",
                                        A.num_rows(), A.num_columns, P.num_rows(), P.num_columns));
   // A P is read once, row by row: it stays in the parts that have computed it.
+  const ColumnGroups groups(P);
   const auto rows = row_parts(A.num_rows());
   std::vector<UnsortedRows> parts(static_cast<std::size_t>(rows.count()));
   rows.run([&](std::int64_t begin, std::int64_t end, std::int64_t number) {
     auto& part = parts[static_cast<std::size_t>(number)];
-    RowSum sum(P.num_columns);
-    for (auto row = static_cast<std::size_t>(begin); row < static_cast<std::size_t>(end); ++row) {
+    BlockSum sum(groups);
+    std::vector<double> factors;
+    for (auto row = static_cast<std::size_t>(begin); row < static_cast<std::size_t>(end); row += factors.size()) {
+      factors.resize(num_alike(A, row, static_cast<std::size_t>(end)));
+      sum.restart(factors.size());
       const auto entries = row_entries(A, row);
-      for (auto k = entries.begin; k < entries.end; ++k)
-        sum.add_multiple(A.values[k], P, static_cast<std::size_t>(A.columns[k]));
-      sum.append_unsorted(part.columns, part.values);
-      part.row_offsets.push_back(static_cast<std::int64_t>(part.columns.size()));
+      for (std::size_t k = 0; k < entries.end - entries.begin; ++k) {
+        find_factors(A, row, k, factors);
+        sum.add_multiples(factors, P, static_cast<std::size_t>(A.columns[entries.begin + k]));
+      }
+      part.append(sum, factors.size());
     }
   });
+  // Rows of P^T that are columns of one group have the same entries, so that they are summed together.
   const auto length = static_cast<std::size_t>(rows.end(0));
-  return make_rows(P.num_columns, P.num_columns, [&](RowSum& sum, std::size_t row) {
-    const auto entries = row_entries(P_transposed, row);
-    for (auto k = entries.begin; k < entries.end; ++k) {
-      const auto fine = static_cast<std::size_t>(P_transposed.columns[k]);
-      const auto& part = parts[fine / length];
-      const auto local = fine % length;
-      for (auto e = static_cast<std::size_t>(part.row_offsets[local]);
-           e < static_cast<std::size_t>(part.row_offsets[local + 1]); ++e)
-        sum.add(part.columns[e], P_transposed.values[k] * part.values[e]);
+  const auto coarse = row_parts(groups.count());
+  std::vector<SparseMatrix> sums(static_cast<std::size_t>(coarse.count()));
+  coarse.run([&](std::int64_t begin, std::int64_t end, std::int64_t number) {
+    auto& part = sums[static_cast<std::size_t>(number)];
+    part.row_offsets.push_back(0);
+    BlockSum sum(groups);
+    std::vector<double> factors;
+    for (auto group = static_cast<std::int32_t>(begin); group < static_cast<std::int32_t>(end); ++group) {
+      const auto first = static_cast<std::size_t>(groups.firsts[static_cast<std::size_t>(group)]);
+      factors.resize(groups.width(group));
+      sum.restart(factors.size());
+      const auto entries = row_entries(P_transposed, first);
+      for (std::size_t k = 0; k < entries.end - entries.begin; ++k) {
+        find_factors(P_transposed, first, k, factors);
+        const auto fine = static_cast<std::size_t>(P_transposed.columns[entries.begin + k]);
+        const auto& of_part = parts[fine / length];
+        const auto& of_fine = of_part.rows[fine % length];
+        const double* values = of_part.values.data() + of_fine.values_begin;
+        for (auto e = of_fine.groups_begin; e < of_fine.groups_end; ++e) {
+          const std::size_t width = groups.width(of_part.groups[e]);
+          sum.add(of_part.groups[e], factors, values + of_fine.number * width);
+          values += of_fine.num_rows * width;
+        }
+      }
+      sum.append_sorted(part);
     }
   });
+  return stacked(std::move(sums), P.num_columns);
+}
+
+ColumnGroups::ColumnGroups(const SparseMatrix& A) : of_column(static_cast<std::size_t>(A.num_columns), 0) {
+  // Columns belong together where each entry of one has one of the other beside it.
+  std::vector<std::int64_t> all(of_column.size() + 1, 0), pairs(of_column.size() + 1, 0);
+  for (std::size_t row = 0; row < static_cast<std::size_t>(A.num_rows()); ++row) {
+    const auto entries = row_entries(A, row);
+    for (auto k = entries.begin; k < entries.end; ++k) {
+      const auto column = static_cast<std::size_t>(A.columns[k]);
+      ++all[column];
+      if (k + 1 < entries.end && A.columns[k + 1] == A.columns[k] + 1) ++pairs[column];
+    }
+  }
+  for (std::size_t column = 0; column < of_column.size(); ++column) {
+    if (column == 0 || pairs[column - 1] != all[column - 1] || pairs[column - 1] != all[column])
+      firsts.push_back(static_cast<std::int32_t>(column));
+    of_column[column] = static_cast<std::int32_t>(firsts.size()) - 1;
+  }
+  firsts.push_back(static_cast<std::int32_t>(A.num_columns));
+}
+
+void BlockSum::append_sorted(SparseMatrix& to) {
+  order_.clear();
+  for (std::size_t i = 0; i < found_.size(); ++i) order_.emplace_back(found_[i], static_cast<std::int32_t>(i));
+  std::ranges::sort(order_);
+  for (std::size_t row = 0; row < num_rows_; ++row) {
+    for (const auto& [group, place] : order_) {
+      const std::size_t width = groups_.width(group);
+      const double* values = values_.data() + begins_[static_cast<std::size_t>(place)] + row * width;
+      for (std::size_t j = 0; j < width; ++j)
+        to.columns.push_back(groups_.firsts[static_cast<std::size_t>(group)] + static_cast<std::int32_t>(j));
+      to.values.insert(to.values.end(), values, values + width);
+    }
+    to.row_offsets.push_back(to.num_entries());
+  }
 }
 
 void RowSum::append_sorted(SparseMatrix& to) {
@@ -162,12 +244,6 @@ void RowSum::append_sorted(SparseMatrix& to) {
     to.values.push_back(values_[static_cast<std::size_t>(place)]);
   }
   to.row_offsets.push_back(to.num_entries());
-  clear();
-}
-
-void RowSum::append_unsorted(std::vector<std::int32_t>& columns, std::vector<double>& values) {
-  columns.insert(columns.end(), columns_.begin(), columns_.end());
-  values.insert(values.end(), values_.begin(), values_.end());
   clear();
 }
 

@@ -1,13 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/solve/matrix_operator.hpp>
 
+#include <array>
+#include <span>
+
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
 #include <rafter/base/parallel.hpp>
+#include <rafter/solve/csr_products.hpp>
 
 namespace rafter::solvers {
 namespace {
+
+/// The product of a row with x. Four sums run side by side, because each addition waits for the one before.
+double row_product(std::span<const std::int32_t> columns, const double* values, std::span<const double> x) {
+  constexpr std::size_t num_sums = 4;
+  std::array<double, num_sums> sums{};
+  const auto at = [&](std::size_t k) { return values[k] * x[static_cast<std::size_t>(columns[k])]; };
+  const std::size_t whole = columns.size() - columns.size() % num_sums;
+  for (std::size_t k = 0; k < whole; k += num_sums)
+    for (std::size_t i = 0; i < num_sums; ++i) sums[i] += at(k + i);
+  for (std::size_t k = whole; k < columns.size(); ++k) sums[k - whole] += at(k);
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
 
 /// Calls store(row, (A x)_row) for all rows.
 template <class Store>
@@ -15,14 +31,10 @@ void multiply(const op::SparseMatrix& A, std::span<const double> x, device::Devi
   constexpr std::int64_t rows_per_part = 2048;
   const base::Parts parts(A.num_rows(), rows_per_part);
   const auto work = [&](std::int64_t part) {
-    const auto* columns = A.columns.data();
-    const auto* values = A.values.data();
-    for (auto row = parts.begin(part); row < parts.end(part); ++row) {
-      double sum = 0;
-      const auto end = A.row_offsets[static_cast<std::size_t>(row) + 1];
-      for (auto k = A.row_offsets[static_cast<std::size_t>(row)]; k < end; ++k)
-        sum += values[k] * x[static_cast<std::size_t>(columns[k])];
-      store(static_cast<std::size_t>(row), sum);
+    for (auto row = static_cast<std::size_t>(parts.begin(part)); row < static_cast<std::size_t>(parts.end(part));
+         ++row) {
+      const auto [begin, end] = row_entries(A, row);
+      store(row, row_product(std::span(A.columns).subspan(begin, end - begin), A.values.data() + begin, x));
     }
   };
   if (parts.count() == 1)

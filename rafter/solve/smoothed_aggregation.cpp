@@ -118,11 +118,12 @@ NearNullSpace coarser(const NearNullSpace& fine, const std::vector<LocalBasis>& 
 class SmoothingRows {
 public:
   SmoothingRows(const op::SparseMatrix& A, const Nodes& nodes, const StrongConnections& connections, double factor,
-                const op::SparseMatrix& tentative)
+                const op::SparseMatrix& tentative, const ColumnGroups& groups)
       : A_(A), nodes_(nodes), connections_(connections), factor_(factor), tentative_(tentative),
-        is_near_(static_cast<std::size_t>(nodes.count()), 0), sum_(tentative.num_columns) {}
+        is_near_(static_cast<std::size_t>(nodes.count()), 0), sum_(groups) {}
 
   void append(std::size_t row, op::SparseMatrix& to) {
+    sum_.restart(1);
     const auto node = nodes_.node[row];
     if (node >= 0 && connections_.is_coupled[static_cast<std::size_t>(node)] != 0) {
       mark(node, 1);
@@ -135,7 +136,8 @@ public:
       const double diagonal = own != entries_.end() && own->value > rounding * of_matrix ? own->value : of_matrix;
       for (const auto& entry : entries_) {
         const double one = entry.column == static_cast<std::int32_t>(row) ? 1 : 0;
-        sum_.add_multiple(one - factor_ * entry.value / diagonal, tentative_, static_cast<std::size_t>(entry.column));
+        const double factor = one - factor_ * entry.value / diagonal;
+        sum_.add_multiples({&factor, 1}, tentative_, static_cast<std::size_t>(entry.column));
       }
     }
     sum_.append_sorted(to);
@@ -187,7 +189,7 @@ private:
   const op::SparseMatrix& tentative_;
   std::vector<std::uint8_t> is_near_; ///< 1 for a node and those it is strongly connected to, shape (node)
   std::vector<Entry> entries_;
-  RowSum sum_;
+  BlockSum sum_;
 };
 
 /// Takes unknowns whose rows are diagonal out of their nodes, so that no prolongation writes to them: constrained
@@ -207,11 +209,12 @@ void leave_out_diagonal_rows(const op::SparseMatrix& A, NearNullSpace& near_null
 op::SparseMatrix smoothed(const op::SparseMatrix& tentative, const op::SparseMatrix& A, const Nodes& nodes,
                           const StrongConnections& connections, double factor) {
   const auto rows = row_parts(A.num_rows());
+  const ColumnGroups groups(tentative);
   std::vector<op::SparseMatrix> parts(static_cast<std::size_t>(rows.count()));
   rows.run([&](std::int64_t begin, std::int64_t end, std::int64_t number) {
     auto& part = parts[static_cast<std::size_t>(number)];
     part.row_offsets.push_back(0);
-    SmoothingRows make(A, nodes, connections, factor, tentative);
+    SmoothingRows make(A, nodes, connections, factor, tentative, groups);
     for (auto row = begin; row < end; ++row) make.append(static_cast<std::size_t>(row), part);
   });
   return stacked(std::move(parts), tentative.num_columns);

@@ -80,6 +80,50 @@ TEST(Aggregation, EntriesOfProductsAreEstimatedFromSomeRows) {
               0.05 * static_cast<double>(squared.num_entries()));
 }
 
+/// Checks P^T A P against the product of the three matrices, one after the other.
+void expect_galerkin_product(const op::SparseMatrix& A, const op::SparseMatrix& P) {
+  const auto P_transposed = solvers::transposed(P);
+  const auto found = solvers::galerkin_product(A, P, P_transposed);
+  const auto expected = solvers::product(P_transposed, solvers::product(A, P));
+  EXPECT_EQ(found.row_offsets, expected.row_offsets);
+  EXPECT_EQ(found.columns, expected.columns);
+  EXPECT_LE(distance(found.values, expected.values), 1e-13 * largest(expected.values));
+}
+
+TEST(Aggregation, GalerkinProductsOfBlocksAreThoseOfEntries) {
+  const Assembled scalar(box("tetrahedron", 5), laplacian());
+  expect_galerkin_product(scalar.matrix, scalar.matrix); // columns that stand alone
+  const auto body = sliding_cube("1"); // components of nodes are constrained: groups of three, two and one
+  expect_galerkin_product(body.matrix, body.matrix);
+  const auto levels = levels_of(body, 20);
+  ASSERT_FALSE(levels.empty());
+  const auto coarse = levels.back().A->sparse_matrix();
+  expect_galerkin_product(coarse, coarse);
+  const auto& A = body.matrix;
+  op::SparseMatrix holes{.num_columns = A.num_columns, .row_offsets = {0}, .columns = {}, .values = {}};
+  for (std::size_t row = 0; row < static_cast<std::size_t>(A.num_rows()); ++row) {
+    const auto entries = solvers::row_entries(A, row);
+    for (auto k = entries.begin; k < entries.end; ++k)
+      if (A.columns[k] % 7 > 1) { // two of seven columns have no entries
+        holes.columns.push_back(A.columns[k]);
+        holes.values.push_back(A.values[k]);
+      }
+    holes.row_offsets.push_back(holes.num_entries());
+  }
+  expect_galerkin_product(body.matrix, holes);
+}
+
+TEST(Aggregation, GroupsOfColumnsStandTogetherInEveryRow) {
+  // Columns 0 and 1 are in rows 0 and 2, 2 in row 0 alone, 3 in none, 4 and 5 in row 1; 5 is in row 2 without 4.
+  const op::SparseMatrix A{.num_columns = 6,
+                           .row_offsets = {0, 3, 5, 8},
+                           .columns = {0, 1, 2, 4, 5, 0, 1, 5},
+                           .values = std::vector<double>(8, 1.0)};
+  const solvers::ColumnGroups groups(A);
+  EXPECT_EQ(groups.firsts, (std::vector<std::int32_t>{0, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(groups.of_column, (std::vector<std::int32_t>{0, 0, 1, 2, 3, 4}));
+}
+
 TEST(Aggregation, LevelsAreGalerkinProducts) {
   const Assembled of(box("tetrahedron", 6), laplacian());
   const auto levels = levels_of(of, 20);
