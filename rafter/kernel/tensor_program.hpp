@@ -107,8 +107,9 @@ struct FieldMask {
   bool is_of_output = false; ///< says whether the field is an output
   int field = 0;             ///< position of the field among the inputs or outputs
   int components = 1;        ///< 1: factors hold for all components of the field; else there is one for each
-  /// Every entity has the factor 1 in one cell at most, so that a kernel may move what its cells own alone.
-  bool says_who_owns = false;
+  /// Every entity has the factor 1 in one cell at most, so that a kernel may move what its cells own alone. Then so
+  /// have all fields of that side, which are in one vector and, with places of their own, in one array without gaps.
+  bool is_of_owners = false;
 };
 
 /// Position in `uses` of the field that has number `index` in the form. Throws InternalError when there is none.

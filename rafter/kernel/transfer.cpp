@@ -185,7 +185,7 @@ private:
     if (components == 0) return;
     const bool is_fine = is_of_output == (input_.direction == TransferDirection::prolongation);
     program_.masks.push_back(
-        {.is_of_output = is_of_output, .field = field, .components = components, .says_who_owns = is_fine});
+        {.is_of_output = is_of_output, .field = field, .components = components, .is_of_owners = is_fine});
     steps_.mask(static_cast<int>(program_.masks.size()) - 1, array);
   }
 

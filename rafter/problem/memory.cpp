@@ -82,10 +82,10 @@ int components_of(const space::SpaceOptions& field) { return std::max(field.comp
 /// Returns the number of vectors of the system's length that the levels of multigrid keep.
 double num_vectors_of(const LevelMemory& levels) {
   if (!levels.exist) return 0;
-  // The finest level keeps the four vectors of its smoother and a residual. Coarser ones keep a right-hand side and a
-  // solution, too; together they have less than half as many unknowns, but where boxes lose their stretch along one
-  // axis, as many.
-  const double result = 5 + (levels.are_halved_along_one_axis ? 7 : 3);
+  // The finest level keeps three vectors of its smoother, of degree 2, and a residual. Coarser ones keep a right-hand
+  // side and a solution, too; together they have less than half as many unknowns, but where boxes lose their stretch
+  // along one axis, as many.
+  const double result = 4 + (levels.are_halved_along_one_axis ? 6 : 2);
   const bool are_single = levels.precision == schedule::Precision::single_precision;
   return are_single ? 0.5 * result + 1 : result; // with a right-hand side and a solution in floats
 }

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <functional>
 
+#include <rafter/base/error.hpp>
+
 namespace rafter::schedule {
 namespace {
 
 bool is_owner_mask(const kernel::FieldMask& mask, bool is_of_output) {
-  return mask.says_who_owns && mask.is_of_output == is_of_output;
+  return mask.is_of_owners && mask.is_of_output == is_of_output;
 }
 
 bool is_first(const Context& context, bool is_of_output, int field) {
@@ -56,9 +58,18 @@ void each_owned(Context& context, int num_components, int component_stride,
 } // namespace
 
 bool moves_owned(const Context& context, bool is_of_output, int field) {
-  return context.has_cell_lanes() && std::ranges::any_of(context.program.masks, [&](const kernel::FieldMask& mask) {
-           return is_owner_mask(mask, is_of_output) && mask.field == field;
-         });
+  const auto& access = context.input.access;
+  const auto& spaces = is_of_output ? access.output_spaces : access.input_spaces;
+  const auto& vectors = is_of_output ? context.input.output_vectors : context.input.input_vectors;
+  const auto has_shared_dofs = [&](int space) { return access.spaces[static_cast<std::size_t>(space)]->num_runs > 0; };
+  const auto is_of_side = [&](const kernel::FieldMask& mask) { return is_owner_mask(mask, is_of_output); };
+  const auto& masks = context.program.masks;
+  const auto num_masked = std::ranges::count_if(masks, is_of_side);
+  if (!context.has_cell_lanes() || num_masked == 0 || std::ranges::none_of(spaces, has_shared_dofs)) return false;
+  if (num_masked != std::ssize(vectors) || std::ranges::count(vectors, vectors.front()) != std::ssize(vectors))
+    throw base::InternalError("what cells own is listed for all fields of one vector, or for none");
+  return std::ranges::any_of(masks,
+                             [&](const kernel::FieldMask& mask) { return is_of_side(mask) && mask.field == field; });
 }
 
 void gather_owned(Context& context, int field, const std::string& target, const Placement& placement, Statements& to) {

@@ -5,7 +5,7 @@
 #include <rafter/schedule/lowering.hpp>
 
 /// The numbers of a vector that cells own, where each belongs to one of the cells that share it
-/// (kernel::FieldMask::says_who_owns). Cells in lanes move what they own by lists, one for each sub-batch, so that
+/// (kernel::FieldMask::is_of_owners). Cells in lanes move what they own by lists, one for each sub-batch, so that
 /// nothing is moved that a factor 0 would only cancel. All fields of a side are on one vector and one work array, and
 /// have one list.
 namespace rafter::schedule {

@@ -78,16 +78,18 @@ private:
   const Vector& inverse_diagonal_;
 };
 
-/// Runs the iteration of conjugate gradients whose coefficients make the tridiagonal Lanczos matrix of the estimate, in
-/// one pass over the cells for each step.
+/// Runs the iteration of conjugate gradients whose coefficients make the tridiagonal Lanczos matrix of the estimate,
+/// fused into one pass over the cells for each step or one operation after the other.
 struct Lanczos {
   const op::LinearOperator& A;
   const Vector& inverse_diagonal;
   VectorOps ops;
   std::vector<double> diagonal, off_diagonal; ///< entries of the tridiagonal matrix
 
-  Lanczos(const op::LinearOperator& operator_, const Vector& inverse)
-      : A(operator_), inverse_diagonal(inverse), ops(operator_) {}
+  bool is_fused;
+
+  Lanczos(const op::LinearOperator& operator_, const Vector& inverse, bool fused)
+      : A(operator_), inverse_diagonal(inverse), ops(operator_), is_fused(fused) {}
 
   /// Gives z = D^-1 r the same share of energy at every free unknown, whatever the sizes of coefficients: rows of small
   /// diagonals would outweigh all others in the estimate.
@@ -105,7 +107,8 @@ struct Lanczos {
     null_space.project(r);
     Vector x(A.device(), r.size()), p(A.device(), r.size());
     const Scaling scaling(ops, inverse_diagonal);
-    const auto steps = make_fused_steps({.A = A, .M = scaling, .ops = ops, .x = x, .r = r, .p = p});
+    const CgVectors vectors{.A = A, .M = scaling, .ops = ops, .x = x, .r = r, .p = p};
+    const auto steps = is_fused ? make_fused_steps(vectors) : std::make_unique<PlainSteps>(vectors);
     const double first = steps->preconditioned_product();
     double rz = first, previous_alpha = 0, beta = 0;
     for (int k = 0; k < iterations && rz > 1e-24 * first; ++k) {
@@ -145,8 +148,9 @@ struct Lanczos {
 } // namespace
 
 EigenvalueEstimate estimate_eigenvalues(const op::LinearOperator& A, const Vector& inverse_diagonal, int iterations,
-                                        const NullSpace& null_space, int check_iterations, bool accepts_indefinite) {
-  Lanczos lanczos(A, inverse_diagonal);
+                                        const NullSpace& null_space, int check_iterations, bool accepts_indefinite,
+                                        bool is_fused) {
+  Lanczos lanczos(A, inverse_diagonal, is_fused);
   lanczos.run(iterations, null_space, accepts_indefinite);
   if (lanczos.diagonal.empty()) return {1, 1, 1}; // there are no unknowns
   const auto after = [&lanczos](int steps, int rank) {
@@ -178,7 +182,7 @@ EigenvalueEstimate ChebyshevIteration<T>::estimate(const Vector& inverse_diagona
                                                    bool accepts_indefinite) const {
   const NullSpace none;
   return estimate_eigenvalues(A_, inverse_diagonal, iterations, parameters_.null_space ? *parameters_.null_space : none,
-                              parameters_.check_iterations, accepts_indefinite);
+                              parameters_.check_iterations, accepts_indefinite, is_fused_);
 }
 
 template <class T> void ChebyshevIteration<T>::set_interval(const EigenvalueEstimate& found) {
@@ -210,8 +214,8 @@ template <class T> void ChebyshevIteration<T>::set_coefficients() {
     rho = next;
   }
   const std::size_t behind = 2 * static_cast<std::size_t>(degree_);
-  values[behind] = degree_ > 1 ? 1 + values[2] + values[3] / values[1] : 0;
-  values[behind + 1] = degree_ > 1 ? values[3] : 0;
+  values[behind] = degree_ == 2 ? 1 + values[2] + values[3] / values[1] : 0;
+  values[behind + 1] = degree_ == 2 ? values[3] : 0;
 }
 
 template <class T> bool ChebyshevIteration<T>::update(bool accepts_indefinite) {
@@ -238,7 +242,8 @@ template <class T> double ChebyshevIteration<T>::reduction() const {
 template <class T> void ChebyshevIteration<T>::apply(const Entries& r, Entries& z) const {
   if (is_fused_ && degree_ > 1) {
     const op::FusedLoop start(ops_.runner(), "chebyshev_start", coefficients_, 0, {inverse_diagonal_, r, direction_});
-    return fused_steps(&r, z, [&start](std::int64_t part, Ranges ranges) { start(part, ranges); });
+    const auto before = [&start](std::int64_t part, Ranges ranges) { start(part, ranges); };
+    return degree_ == 2 ? second_of_two(z, before, true) : fused_steps(&r, z, before);
   }
   ops_.run("copy", {}, {r, residual_});
   ops_.run("fill", {0}, {z});
@@ -253,12 +258,13 @@ template <class T> void ChebyshevIteration<T>::smooth(const Entries& b, Entries&
     };
     if (degree_ == 1)
       return begin(image_, {ops_.runner(), "chebyshev_correct", coefficients_, 0, {inverse_diagonal_, b, image_, x}});
-    if (degree_ == 2)
+    if (degree_ == 2) {
       begin(direction_,
             {ops_.runner(), "chebyshev_restart_of_two", coefficients_, 0, {inverse_diagonal_, b, direction_}});
-    else
-      begin(residual_,
-            {ops_.runner(), "chebyshev_restart", coefficients_, 0, {inverse_diagonal_, b, residual_, direction_}});
+      return second_of_two(x, {}, false);
+    }
+    begin(residual_,
+          {ops_.runner(), "chebyshev_restart", coefficients_, 0, {inverse_diagonal_, b, residual_, direction_}});
     return fused_steps(nullptr, x, {});
   }
   A_.apply(x, residual_);
@@ -267,23 +273,25 @@ template <class T> void ChebyshevIteration<T>::smooth(const Entries& b, Entries&
 }
 
 template <class T>
+void ChebyshevIteration<T>::second_of_two(Entries& x, const op::VectorWork::Function& start, bool is_from_zero) const {
+  const std::size_t behind = 2 * static_cast<std::size_t>(degree_);
+  const op::FusedLoop step(ops_.runner(), is_from_zero ? "chebyshev_second_from_zero" : "chebyshev_second_of_two",
+                           coefficients_, behind, {inverse_diagonal_, image_, direction_, x});
+  A_.apply_with(direction_, image_,
+                {.before = start, .after = [&step](std::int64_t part, Ranges ranges) { step(part, ranges); }});
+}
+
+template <class T>
 void ChebyshevIteration<T>::fused_steps(const Entries* right, Entries& x, const op::VectorWork::Function& start) const {
   const auto last = static_cast<std::size_t>(degree_) - 1;
   for (std::size_t k = 1; k <= last; ++k) {
-    const bool is_from_zero = k == 1 && right != nullptr;
     const auto loop = [&](std::string_view name, std::initializer_list<op::LoopOperand> operands) {
-      return op::FusedLoop(ops_.runner(), name, coefficients_, 2 * (degree_ == 2 ? k + 1 : k), operands);
+      return op::FusedLoop(ops_.runner(), name, coefficients_, 2 * k, operands);
     };
-    const auto make_step = [&] {
-      if (degree_ == 2)
-        return loop(is_from_zero ? "chebyshev_second_from_zero" : "chebyshev_second_of_two",
-                    {inverse_diagonal_, image_, direction_, x});
-      if (is_from_zero)
-        return loop("chebyshev_first_step", {inverse_diagonal_, image_, *right, residual_, direction_, x});
-      return loop(k == last ? "chebyshev_last_step" : "chebyshev_step",
-                  {inverse_diagonal_, image_, residual_, direction_, x});
-    };
-    const auto step = make_step();
+    const auto step = k == 1 && right != nullptr
+                          ? loop("chebyshev_first_step", {inverse_diagonal_, image_, *right, residual_, direction_, x})
+                          : loop(k == last ? "chebyshev_last_step" : "chebyshev_step",
+                                 {inverse_diagonal_, image_, residual_, direction_, x});
     A_.apply_with(direction_, image_,
                   {.before = k == 1 ? start : nullptr,
                    .after = [&step](std::int64_t part, Ranges ranges) { step(part, ranges); }});

@@ -33,7 +33,7 @@ struct EigenvalueEstimate {
 /// against. Throws SolverError when the operator is found to be not finite, or indefinite unless that is accepted.
 EigenvalueEstimate estimate_eigenvalues(const op::LinearOperator& A, const Vector& inverse_diagonal, int iterations,
                                         const NullSpace& null_space = {}, int check_iterations = 1,
-                                        bool accepts_indefinite = false);
+                                        bool accepts_indefinite = false, bool is_fused = true);
 
 /// Chebyshev semi-iteration with Jacobi scaling, on vectors of doubles or floats (T). It is symmetric positive definite
 /// as long as the eigenvalues of D^-1 A lie in (0, lower + upper). The components of the error with eigenvalue in
@@ -67,8 +67,11 @@ private:
   void set_interval(const EigenvalueEstimate& found); ///< takes the estimate where no bound is given
   void set_coefficients();                            ///< follows the interval
   void iterate(Entries& x) const;                     ///< residual_ must be that of x
+  /// Does the second one of two steps, fused into the product with A, before which `start` is done. x has not been
+  /// moved by the first one; `is_from_zero`: x is zero.
+  void second_of_two(Entries& x, const op::VectorWork::Function& start, bool is_from_zero) const;
   /// Makes the remaining steps with their updates fused into the products with A; `start` is done before the first of
-  /// them. x lags by the direction; where `right` is given it is zero, and `right` the residual. Two steps keep none.
+  /// them. x lags by the direction; where `right` is given it is zero, and `right` the residual.
   void fused_steps(const Entries* right, Entries& x, const op::VectorWork::Function& start) const;
   const op::LinearOperator& A_;
   VectorOps ops_;
@@ -80,7 +83,7 @@ private:
   bool is_indefinite_ = false; ///< the estimate met negative curvature
   Entries inverse_diagonal_;
   /// Coefficients of the recurrence direction = a direction + b D^-1 residual, shape (step, 2): a and b. Behind them
-  /// those by which the last of two steps moves x: a times the first direction less b D^-1 times its image.
+  /// those by which two steps move x: a times the first direction less b D^-1 times its image.
   Vector coefficients_;
   mutable Entries residual_, direction_, image_; ///< fused iterations of two steps have no residual
 };

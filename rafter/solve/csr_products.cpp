@@ -32,20 +32,23 @@ template <class Add> SparseMatrix make_rows(std::int64_t num_rows, std::int64_t 
 
 /// Rows of a product that are read by other products alone: groups of columns in no order, and blocks of values.
 struct UnsortedRows {
-  struct Row {
-    std::size_t groups_begin = 0, groups_end = 0;
-    std::size_t values_begin = 0;
-    std::size_t number = 0, num_rows = 1; ///< number in the blocks, and how many rows these have
+  /// Rows with the same columns, which follow each other.
+  struct Block {
+    std::size_t first_row = 0, num_rows = 1; ///< among the rows of this object
+    std::size_t groups_begin = 0, groups_end = 0, values_begin = 0;
   };
-  std::vector<Row> rows;
+  std::vector<Block> blocks;
+  std::vector<std::int32_t> block_of_row;
   std::vector<std::int32_t> groups;
   std::vector<double> values; ///< shape (group, row of the block, column of the group)
 
   void append(const BlockSum& sum, std::size_t num_rows) {
-    const std::size_t groups_begin = groups.size(), values_begin = values.size();
+    Block block{block_of_row.size(), num_rows, groups.size(), groups.size(), values.size()};
     groups.insert(groups.end(), sum.groups().begin(), sum.groups().end());
     values.insert(values.end(), sum.values().begin(), sum.values().end());
-    for (std::size_t i = 0; i < num_rows; ++i) rows.push_back({groups_begin, groups.size(), values_begin, i, num_rows});
+    block.groups_end = groups.size();
+    block_of_row.resize(block_of_row.size() + num_rows, static_cast<std::int32_t>(blocks.size()));
+    blocks.push_back(block);
   }
 };
 
@@ -186,12 +189,13 @@ SparseMatrix galerkin_product(const SparseMatrix& A, const SparseMatrix& P, cons
         find_factors(P_transposed, first, k, factors);
         const auto fine = static_cast<std::size_t>(P_transposed.columns[entries.begin + k]);
         const auto& of_part = parts[fine / length];
-        const auto& of_fine = of_part.rows[fine % length];
-        const double* values = of_part.values.data() + of_fine.values_begin;
-        for (auto e = of_fine.groups_begin; e < of_fine.groups_end; ++e) {
+        const std::size_t local = fine % length;
+        const auto& block = of_part.blocks[static_cast<std::size_t>(of_part.block_of_row[local])];
+        const double* values = of_part.values.data() + block.values_begin;
+        for (auto e = block.groups_begin; e < block.groups_end; ++e) {
           const std::size_t width = groups.width(of_part.groups[e]);
-          sum.add(of_part.groups[e], factors, values + of_fine.number * width);
-          values += of_fine.num_rows * width;
+          sum.add(of_part.groups[e], factors, values + (local - block.first_row) * width);
+          values += block.num_rows * width;
         }
       }
       sum.append_sorted(part);

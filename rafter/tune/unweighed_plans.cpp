@@ -65,14 +65,18 @@ schedule::Plan plan_transfer(int cells_per_batch, const Planner& planner, const 
   const int register_width = planner.register_width();
   auto result = plan_usual(schedule::Plan().factors, cells_per_batch, register_width, target, &of_numbers);
   if (schedule::may_have_lanes(result)) {
-    // Batches are made for lanes of doubles: with floats in twice as many, transfers of degree 2 were slower.
-    result.vector_width = usual_width(cells_per_batch, width_of(result, register_width, target));
+    // Floats take as many lanes as doubles: batches are made for those.
+    const int usual = usual_width(cells_per_batch, width_of(result, register_width, target));
+    result.vector_width = usual;
     if (target.has_lanes) {
       schedule::set(result, "gathers", planner.ways_to_gather().front());
       result.prefetch = false; // what cells own follows each other, and processors fetch that by themselves
-      if (has(compilers.names, splitting_compiler)) {
+      // Eight lanes are the patches of a batch; those of wider ones were not measured.
+      constexpr int most_lanes = 8;
+      const int split = usual_width(cells_per_batch, std::min(2 * register_width, most_lanes));
+      if (split > usual && has(compilers.names, splitting_compiler)) {
         result.compiler = splitting_compiler;
-        result.vector_width = usual_width(cells_per_batch, 2 * register_width);
+        result.vector_width = split;
       }
     }
   }

@@ -3,6 +3,8 @@
 // number of threads.
 #include <gtest/gtest.h>
 
+#include <rafter/solve/chebyshev.hpp>
+#include <rafter/solve/multigrid.hpp>
 #include <rafter/solve/solver.hpp>
 #include <tests/support/operator_problems.hpp>
 
@@ -90,14 +92,37 @@ TEST_P(FusedChebyshev, SmoothsOperatorsOfFormsAsThePlainOne) {
   const op::Operator A(
       problem.form(helmholtz_form()),
       planned({.threads = 2, .dirichlet = {dirichlet(problem.space(), [](auto, auto) { return 0.0; }, {1})}}));
-  const auto smoothed = [&](bool is_fused) {
-    const solvers::Chebyshev M(A, {.degree = 4, .is_fused = is_fused});
-    Vector x = random_vector(A, 2);
-    M.smooth(random_vector(A, 1), x);
-    return values_of(x);
+  for (const int degree : {1, 2, 3, 4}) { // each has loops of its own
+    const auto results = [&](bool is_fused) {
+      const solvers::Chebyshev M(A, {.degree = degree, .is_fused = is_fused});
+      Vector x = random_vector(A, 2), z = random_vector(A, 3);
+      M.smooth(random_vector(A, 1), x);
+      M.apply(random_vector(A, 1), z);
+      return std::pair(values_of(x), values_of(z));
+    };
+    const auto [smoothed, applied] = results(false);
+    const auto [fused_smoothed, fused_applied] = results(true);
+    EXPECT_LE(distance(fused_smoothed, smoothed), 1e-13 * largest(smoothed)) << degree;
+    EXPECT_LE(distance(fused_applied, applied), 1e-13 * largest(applied)) << degree;
+  }
+}
+
+TEST_P(FusedChebyshev, EstimatesTheEigenvaluesThatThePlainOneDoes) {
+  Problem problem(scrambled(box(GetParam()), 3), 2);
+  problem.with("kappa", 0.7);
+  const op::Operator A(
+      problem.form(helmholtz_form()),
+      planned({.threads = 2, .dirichlet = {dirichlet(problem.space(), [](auto, auto) { return 0.0; }, {1})}}));
+  const auto inverse = solvers::inverse_diagonal(A);
+  const auto estimate = [&](int steps, bool is_fused) {
+    return solvers::estimate_eigenvalues(A, inverse, steps, {}, 3, false, is_fused);
   };
-  const auto plain = smoothed(false);
-  EXPECT_LE(distance(smoothed(true), plain), 1e-13 * largest(plain));
+  const auto plain = estimate(12, false), fused = estimate(12, true);
+  EXPECT_NEAR(fused.largest, plain.largest, 1e-12 * plain.largest);
+  EXPECT_NEAR(fused.smallest, plain.smallest, 1e-10 * plain.largest);
+  EXPECT_NEAR(fused.checked, plain.checked, 1e-12 * plain.largest);
+  const solvers::ChebyshevParameters smoother = solvers::MultigridParameters().smoother;
+  EXPECT_GE(smoother.safety_factor * estimate(smoother.estimate_iterations, true).largest, estimate(60, true).largest);
 }
 
 INSTANTIATE_TEST_SUITE_P(every_shape, FusedChebyshev, ::testing::ValuesIn(box_shapes()),

@@ -12,6 +12,7 @@
 #include <rafter/tune/candidates.hpp>
 #include <rafter/tune/planner.hpp>
 #include <rafter/tune/store.hpp>
+#include <rafter/tune/unweighed_plans.hpp>
 
 #include <tests/support/device_folders.hpp>
 
@@ -90,6 +91,25 @@ TEST(Planner, VectorsOfSeveralRegistersAreForClang) {
     num_wide += candidate.plan.vector_width > 4 ? 1 : 0;
   }
   EXPECT_GT(num_wide, 0);
+}
+
+TEST(Planner, TransfersTakeTwoRegistersWhereClangSplitsThem) {
+  const auto plan = [](int register_width, std::vector<std::string> names, int cells_per_batch = 64) {
+    const Planner planner({.machine = machine::typical_machine(64 * register_width)});
+    return plan_transfer(cells_per_batch, planner, schedule::Target(), {std::move(names), {"default", "O2"}});
+  };
+  const auto split = plan(4, {"default", "clang"});
+  EXPECT_EQ(split.vector_width, 8);
+  EXPECT_EQ(split.compiler, "clang");
+  EXPECT_EQ(split.flags, "O2");
+  EXPECT_FALSE(split.prefetch);
+  EXPECT_EQ(plan(4, {"default"}).vector_width, 4);
+  EXPECT_EQ(plan(4, {"default"}).compiler, "");
+  EXPECT_EQ(plan(2, {"default", "clang"}).vector_width, 4);
+  for (const int cells : {8, 64}) { // a register holds the patches of a batch
+    EXPECT_EQ(plan(8, {"default", "clang"}, cells).vector_width, 8);
+    EXPECT_EQ(plan(8, {"default", "clang"}, cells).compiler, "");
+  }
 }
 
 TEST(Planner, WhatWasMeasuredCounts) {

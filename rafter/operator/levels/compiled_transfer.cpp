@@ -57,7 +57,7 @@ public:
     require_systems(of);
     if (options_.planner == nullptr) options_.planner = tune::planner_of(*device_);
     for (std::size_t field = 0; field < fine_.spaces.size(); ++field)
-      fields_.push_back(std::make_unique<const TransferStages>(transfer_stages(of, field, device_)));
+      fields_.push_back(std::make_unique<TransferStages>(transfer_stages(of, field, device_)));
     make_kernels();
   }
 
@@ -136,6 +136,8 @@ private:
         staged_[number(direction)].push_back(
             std::make_unique<const StagedKernels>(device_, std::move(arguments), stages_of(direction, field)));
       }
+    for (auto& field : fields_)
+      for (auto& kind : field->kinds) kind.forget_masks();
   }
 
   StagedKernels::Stages stages_of(TransferDirection direction, std::size_t field) const {
@@ -192,7 +194,7 @@ private:
   System coarse_, fine_;
   TransferOptions options_;
   std::shared_ptr<device::Device> device_;
-  std::vector<std::unique_ptr<const TransferStages>> fields_;
+  std::vector<std::unique_ptr<TransferStages>> fields_;
   std::array<std::vector<Kernels>, directions.size()> kernels_; ///< shape (direction)(field)
   std::array<std::vector<std::unique_ptr<const StagedKernels>>, directions.size()>
       staged_; ///< the same kernels, shape (direction)(field)

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include <rafter/base/parallel.hpp>
 #include <rafter/mesh/chunk_stages.hpp>
 #include <rafter/mesh/generations.hpp>
 #include <rafter/mesh/subdivision.hpp>
@@ -158,23 +159,30 @@ private:
   TransferStages result_;
 };
 
-/// Makes the lists of what cells own from their masks.
+/// Makes the lists of what the cells of some batches own, from their masks.
 class OwnedLists {
 public:
-  OwnedLists(const TransferCells& cells, int vector_width)
-      : cells_(cells), nodes_(kernel::distinct_nodes(cells.input(kernel::TransferDirection::prolongation))),
-        width_(static_cast<std::size_t>(vector_width)),
+  OwnedLists(const TransferCells& cells, const kernel::ChildNodes& nodes, int vector_width)
+      : cells_(cells), nodes_(nodes), width_(static_cast<std::size_t>(vector_width)),
         num_subbatches_(static_cast<std::size_t>(cells.cells_per_batch) / width_) {
     for (const auto& child : cells.children) has_mask_by_component_ |= child.mask.components > 1;
-    for (const auto& places : nodes_.places)
-      for (const int node : places) num_nodes_ = std::max(num_nodes_, static_cast<std::size_t>(node + 1));
+    for (const auto& of_child : nodes_.places)
+      for (const int node : of_child) num_nodes_ = std::max(num_nodes_, static_cast<std::size_t>(node + 1));
   }
 
-  OwnedNumbers run(const std::shared_ptr<device::Device>& device) {
-    begins_.push_back(0);
-    for (std::size_t batch = 0; batch < static_cast<std::size_t>(cells_.num_batches()); ++batch)
-      for (std::size_t subbatch = 0; subbatch < num_subbatches_; ++subbatch) add_subbatch(batch, subbatch * width_);
-    return {{device, std::move(begins_)}, {device, std::move(places_)}, {device, std::move(entries_)}};
+  std::vector<std::int32_t> ends, places, entries; ///< shape (sub-batch), (number), (number)
+
+  void add_batch(std::size_t batch) {
+    for (std::size_t subbatch = 0; subbatch < num_subbatches_; ++subbatch) {
+      numbers_.clear();
+      for (std::size_t k = 0; k < cells_.children.size(); ++k) add_child(k, batch, subbatch * width_);
+      std::ranges::sort(numbers_); // entries that follow each other are written one after the other
+      for (const auto& number : numbers_) {
+        entries.push_back(number.entry);
+        places.push_back(number.place);
+      }
+      ends.push_back(static_cast<std::int32_t>(entries.size()));
+    }
   }
 
 private:
@@ -182,17 +190,11 @@ private:
     std::int32_t entry = 0, place = 0;
     auto operator<=>(const Number&) const = default;
   };
+  /// A run of a cell: its place in the tables of the child, and its dofs among those of the layout.
+  struct Run {
+    std::size_t place = 0, first_dof = 0, num_dofs = 0;
+  };
 
-  void add_subbatch(std::size_t batch, std::size_t first_cell) {
-    numbers_.clear();
-    for (std::size_t k = 0; k < cells_.children.size(); ++k) add_child(k, batch, first_cell);
-    std::ranges::sort(numbers_); // entries that follow each other are written one after the other
-    for (const auto& number : numbers_) {
-      entries_.push_back(number.entry);
-      places_.push_back(number.place);
-    }
-    begins_.push_back(static_cast<std::int32_t>(entries_.size()));
-  }
   void add_child(std::size_t k, std::size_t batch, std::size_t first_cell) {
     const auto& child = cells_.children[k];
     const auto& lengths = child.layout->run_lengths;
@@ -204,38 +206,60 @@ private:
         const std::size_t line = batch * lengths.size() + run, cell = first_cell + lane;
         for (std::size_t c = 0; c < components; ++c)
           if (child.mask.factors[(line * components + c) * cells + cell] != 0)
-            add_run(k, line * cells + cell, {first_dof, static_cast<std::size_t>(lengths[run])}, lane, c);
+            add_run(k, {line * cells + cell, first_dof, static_cast<std::size_t>(lengths[run])}, lane, c);
       }
   }
-  /// Dofs of a run among those of its layout.
-  struct Dofs {
-    std::size_t first = 0, count = 0;
-  };
-  /// `place`: that of the run in the tables of the child.
-  void add_run(std::size_t k, std::size_t place, Dofs dofs, std::size_t lane, std::size_t component) {
+  void add_run(std::size_t k, const Run& run, std::size_t lane, std::size_t component) {
     const auto& child = cells_.children[k];
     const auto components = static_cast<std::size_t>(cells_.components);
-    for (std::size_t i = 0; i < dofs.count; ++i) {
-      const std::size_t permutation =
-          child.run_permutations.empty() ? i : static_cast<std::size_t>(child.run_permutations[place]) + i;
-      const std::size_t position =
-          child.run_permutations.empty() ? i : static_cast<std::size_t>(child.layout->permutations[permutation]);
-      const auto dof = static_cast<std::size_t>(child.layout->run_dofs[dofs.first + i]);
+    const bool is_turned = !child.run_permutations.empty();
+    const auto permutation = is_turned ? static_cast<std::size_t>(child.run_permutations[run.place]) : 0;
+    for (std::size_t i = 0; i < run.num_dofs; ++i) {
+      const auto position = is_turned ? static_cast<std::size_t>(child.layout->permutations[permutation + i]) : i;
+      const auto dof = static_cast<std::size_t>(child.layout->run_dofs[run.first_dof + i]);
       const auto node = static_cast<std::size_t>(nodes_.places[k][dof]);
       for (std::size_t c = 0; c < (has_mask_by_component_ ? components : 1); ++c)
         if (child.mask.components == 1 || c == component)
-          numbers_.push_back({child.run_starts[place] + static_cast<std::int32_t>(position * components + c),
+          numbers_.push_back({child.run_starts[run.place] + static_cast<std::int32_t>(position * components + c),
                               static_cast<std::int32_t>((c * num_nodes_ + node) * width_ + lane)});
     }
   }
 
   const TransferCells& cells_;
-  kernel::ChildNodes nodes_;
+  const kernel::ChildNodes& nodes_;
   std::size_t width_, num_subbatches_, num_nodes_ = 0;
   bool has_mask_by_component_ = false; ///< numbers are those of components, and else of dofs with all components
   std::vector<Number> numbers_;        ///< those of a sub-batch
-  base::AlignedVector<std::int32_t> begins_, places_, entries_;
 };
+
+/// Makes the lists of all batches, on several threads.
+OwnedNumbers owned_numbers(const TransferCells& cells, int vector_width,
+                           const std::shared_ptr<device::Device>& device) {
+  constexpr std::int64_t least_batches = 64;
+  const auto nodes = kernel::distinct_nodes(cells.input(kernel::TransferDirection::prolongation));
+  const base::Parts batches(cells.num_batches(), least_batches);
+  std::vector<OwnedLists> parts(static_cast<std::size_t>(batches.count()), OwnedLists(cells, nodes, vector_width));
+  batches.run([&](std::int64_t begin, std::int64_t end, std::int64_t number) {
+    for (auto batch = begin; batch < end; ++batch)
+      parts[static_cast<std::size_t>(number)].add_batch(static_cast<std::size_t>(batch));
+  });
+  std::size_t num_lists = 1, num_entries = 0;
+  for (const auto& part : parts) {
+    num_lists += part.ends.size();
+    num_entries += part.entries.size();
+  }
+  base::AlignedVector<std::int32_t> begins{0}, places, entries;
+  begins.reserve(num_lists);
+  places.reserve(num_entries);
+  entries.reserve(num_entries);
+  for (const auto& part : parts) {
+    const auto before = static_cast<std::int32_t>(entries.size());
+    for (const auto end : part.ends) begins.push_back(before + end);
+    places.insert(places.end(), part.places.begin(), part.places.end());
+    entries.insert(entries.end(), part.entries.begin(), part.entries.end());
+  }
+  return {{device, std::move(begins)}, {device, std::move(places)}, {device, std::move(entries)}};
+}
 
 } // namespace
 
@@ -254,13 +278,18 @@ kernel::TransferInput TransferCells::input(kernel::TransferDirection direction) 
 
 const OwnedNumbers& TransferCells::owned(int vector_width, const std::shared_ptr<device::Device>& device) const {
   const auto [place, is_new] = owned_.try_emplace(vector_width);
-  if (is_new) place->second = OwnedLists(*this, vector_width).run(device);
+  if (is_new) place->second = owned_numbers(*this, vector_width, device);
   return place->second;
 }
 
-const device::Array<float>& TransferField::factors(const std::shared_ptr<device::Device>& device) const {
+const device::Array<float>& TransferField::factors_on(const std::shared_ptr<device::Device>& device) const {
   if (factors_.size() == 0) factors_ = device::Array<float>(device, mask.factors);
   return factors_;
+}
+
+void TransferCells::forget_masks() {
+  coarse.mask = RunMask{.components = coarse.mask.components, .factors = {}};
+  for (auto& child : children) child.mask = RunMask{.components = child.mask.components, .factors = {}};
 }
 
 TransferStages transfer_stages(const TransferSpecification& specification, std::size_t field,

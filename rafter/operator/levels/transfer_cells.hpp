@@ -22,10 +22,10 @@ struct TransferField {
   std::shared_ptr<const space::IndexTables> tables;
   /// Where the shared dofs are, as those of space::BlockDofs and ListDofs.
   std::span<const std::int32_t> run_starts, run_permutations;
-  RunMask mask; ///< without factors there is none
+  RunMask mask; ///< without components there is none
 
   /// The factors on a device. They are made on first use, and belong to this object.
-  const device::Array<float>& factors(const std::shared_ptr<device::Device>& device) const;
+  const device::Array<float>& factors_on(const std::shared_ptr<device::Device>& device) const;
 
 private:
   mutable device::Array<float> factors_;
@@ -51,6 +51,8 @@ struct TransferCells {
   kernel::TransferInput input(kernel::TransferDirection direction) const;
   /// What sub-batches of so many cells own. They are made on first use, and belong to this object.
   const OwnedNumbers& owned(int vector_width, const std::shared_ptr<device::Device>& device) const;
+  /// Frees what lists and factors are made of, when all kernels have theirs.
+  void forget_masks();
 
 private:
   mutable std::map<int, OwnedNumbers> owned_; ///< by width

@@ -96,7 +96,7 @@ void TransferKernel::add_masks(device::BufferRegistry& registry, const std::shar
     if (!reads(program_.arguments, schedule::role::mask, static_cast<int>(i))) continue;
     const bool is_coarse = masks_[i].is_of_output != prolongates;
     const auto& field = is_coarse ? cells_.coarse : cells_.children[static_cast<std::size_t>(masks_[i].field)];
-    registry.add(schedule::role::mask, static_cast<int>(i), field.factors(device).device_read());
+    registry.add(schedule::role::mask, static_cast<int>(i), field.factors_on(device).device_read());
   }
   if (!reads(program_.arguments, schedule::role::owned_begins, 0)) return;
   const auto& owned = cells_.owned(plan().vector_width, device);
