@@ -19,9 +19,16 @@ endif()
 set(ENV{XDG_CACHE_HOME} "${RAFTER_TEST_CACHE}")
 file(MAKE_DIRECTORY "${RAFTER_TEST_CACHE}")
 # Kernels of tests run on a few cells, so that compiling them takes longer than they do: a gcc that does not optimise is found
-# first.
+# first, and such a clang where there is one.
 set(ENV{RAFTER_USERS_PATH} "$ENV{PATH}")
 set(ENV{PATH} "${RAFTER_QUICK_COMPILER_DIR}:$ENV{PATH}")
+string(REPLACE ":" ";" users_folders "$ENV{RAFTER_USERS_PATH}")
+foreach(folder ${users_folders})
+  if(EXISTS "${folder}/clang")
+    set(ENV{PATH} "${RAFTER_QUICK_COMPILER_DIR}/../quick_clang:$ENV{PATH}")
+    break()
+  endif()
+endforeach()
 
 # label_tests(LABEL PATTERN MODULE...): the tests of the modules whose names behind <label>/<module>/ match have the label.
 function(label_tests name pattern)
