@@ -27,7 +27,7 @@ SolveForecast forecast_solve(const op::GeneratedForm& action, double jacobi_iter
   const auto& planner = action.options.planner->options();
   const int threads = action.options.target->num_threads;
   // Set-up and solution by multigrid, in iterations with Jacobi on the finest level; and the kernels of levels.
-  constexpr double multigrid_in_iterations = 130, levels_in_seconds = 0.05;
+  constexpr double multigrid_in_iterations = 115, levels_in_seconds = 0.05;
   constexpr double vectors_per_iteration = 10; // those that conjugate gradients read and write beside the operator's
   const double bytes = 8.0 * static_cast<double>(action.system.num_unknowns());
   const auto near = machine::resident(planner.machine, 4 * bytes, threads);
