@@ -84,14 +84,21 @@ TEST_P(FusedCgOnDevices, WithMemoryOfTheirOwnGiveTheSameIterates) {
 INSTANTIATE_TEST_SUITE_P(some_shapes, FusedCgOnDevices, ::testing::Values("quadrilateral", "mixed"),
                          [](const auto& shape) { return shape.param; });
 
-class FusedChebyshev : public ::testing::TestWithParam<std::string> {};
+class FusedChebyshev : public ::testing::TestWithParam<std::string> {
+protected:
+  FusedChebyshev() : problem_(scrambled(box(GetParam()), 3), 2) { problem_.with("kappa", 0.7); }
+  op::Operator make_operator() {
+    return op::Operator(
+        problem_.form(helmholtz_form()),
+        planned({.threads = 2, .dirichlet = {dirichlet(problem_.space(), [](auto, auto) { return 0.0; }, {1})}}));
+  }
+
+private:
+  Problem problem_;
+};
 
 TEST_P(FusedChebyshev, SmoothsOperatorsOfFormsAsThePlainOne) {
-  Problem problem(scrambled(box(GetParam()), 3), 2);
-  problem.with("kappa", 0.7);
-  const op::Operator A(
-      problem.form(helmholtz_form()),
-      planned({.threads = 2, .dirichlet = {dirichlet(problem.space(), [](auto, auto) { return 0.0; }, {1})}}));
+  const auto A = make_operator();
   for (const int degree : {1, 2, 3, 4}) { // each has loops of its own
     const auto results = [&](bool is_fused) {
       const solvers::Chebyshev M(A, {.degree = degree, .is_fused = is_fused});
@@ -108,11 +115,7 @@ TEST_P(FusedChebyshev, SmoothsOperatorsOfFormsAsThePlainOne) {
 }
 
 TEST_P(FusedChebyshev, EstimatesTheEigenvaluesThatThePlainOneDoes) {
-  Problem problem(scrambled(box(GetParam()), 3), 2);
-  problem.with("kappa", 0.7);
-  const op::Operator A(
-      problem.form(helmholtz_form()),
-      planned({.threads = 2, .dirichlet = {dirichlet(problem.space(), [](auto, auto) { return 0.0; }, {1})}}));
+  const auto A = make_operator();
   const auto inverse = solvers::inverse_diagonal(A);
   const auto estimate = [&](int steps, bool is_fused) {
     return solvers::estimate_eigenvalues(A, inverse, steps, {}, 3, false, is_fused);

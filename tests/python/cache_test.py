@@ -20,6 +20,8 @@ OTHER = command_test.POISSON.replace('mean = "u*dx"', 'mean = "u*u*dx"')
 class Cache(command_test.CommandTest):
     @classmethod
     def setUpClass(cls):
+        # Versions are remembered of the user's compilers alone: those of tests are scripts.
+        os.environ["PATH"] = os.environ.get("RAFTER_USERS_PATH", os.environ["PATH"])
         cls.cache = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.cache.cleanup)
         command_test.fill_cache(cls.cache.name)
