@@ -7,6 +7,7 @@
 #include <rafter/schedule/plan.hpp>
 #include <rafter/schedule/precision.hpp>
 #include <rafter/tune/candidates.hpp>
+#include <rafter/tune/cost_model.hpp>
 #include <rafter/tune/decision.hpp>
 #include <rafter/tune/features.hpp>
 
