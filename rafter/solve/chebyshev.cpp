@@ -84,9 +84,8 @@ struct Lanczos {
   const op::LinearOperator& A;
   const Vector& inverse_diagonal;
   VectorOps ops;
-  std::vector<double> diagonal, off_diagonal; ///< entries of the tridiagonal matrix
-
   bool is_fused;
+  std::vector<double> diagonal, off_diagonal; ///< entries of the tridiagonal matrix
 
   Lanczos(const op::LinearOperator& operator_, const Vector& inverse, bool fused)
       : A(operator_), inverse_diagonal(inverse), ops(operator_), is_fused(fused) {}

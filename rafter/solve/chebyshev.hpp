@@ -30,7 +30,8 @@ struct EigenvalueEstimate {
 /// Iterative methods, 2nd ed., section 6.7.3). The right-hand side is a reproducible random vector without a part in
 /// the null space, so that for singular operators the smallest eigenvalue that is not zero is approached. The
 /// largest Ritz value after `check_iterations` steps is found, too, which a short run from the same vector can be held
-/// against. Throws SolverError when the operator is found to be not finite, or indefinite unless that is accepted.
+/// against. `is_fused`: a step is one pass over the cells, else one operation after the other. Throws SolverError when
+/// the operator is found to be not finite, or indefinite unless that is accepted.
 EigenvalueEstimate estimate_eigenvalues(const op::LinearOperator& A, const Vector& inverse_diagonal, int iterations,
                                         const NullSpace& null_space = {}, int check_iterations = 1,
                                         bool accepts_indefinite = false, bool is_fused = true);

@@ -14,22 +14,6 @@ namespace {
 
 using op::SparseMatrix;
 
-/// Makes a matrix whose rows are sums that add(sum, row) makes, on several threads.
-template <class Add> SparseMatrix make_rows(std::int64_t num_rows, std::int64_t num_columns, const Add& add) {
-  const auto rows = row_parts(num_rows);
-  std::vector<SparseMatrix> parts(static_cast<std::size_t>(rows.count()));
-  rows.run([&](std::int64_t begin, std::int64_t end, std::int64_t number) {
-    auto& part = parts[static_cast<std::size_t>(number)];
-    part.row_offsets.push_back(0);
-    RowSum sum(num_columns);
-    for (auto row = static_cast<std::size_t>(begin); row < static_cast<std::size_t>(end); ++row) {
-      add(sum, row);
-      sum.append_sorted(part);
-    }
-  });
-  return stacked(std::move(parts), num_columns);
-}
-
 /// Rows of a product that are read by other products alone: groups of columns in no order, and blocks of values.
 struct UnsortedRows {
   /// Rows with the same columns, which follow each other.
@@ -67,6 +51,24 @@ std::size_t num_alike(const SparseMatrix& A, std::size_t row, std::size_t end) {
 /// Factors of a block of rows with the same columns: entry k of each.
 void find_factors(const SparseMatrix& A, std::size_t first_row, std::size_t k, std::vector<double>& factors) {
   for (std::size_t i = 0; i < factors.size(); ++i) factors[i] = A.values[row_entries(A, first_row + i).begin + k];
+}
+
+/// Sums the rows begin .. end - 1 of A B, rows with the same columns together, and calls take(sum, number of rows).
+/// `sum`: of the groups of B.
+template <class Take>
+void sum_rows(const SparseMatrix& A, const SparseMatrix& B, BlockSum& sum, std::int64_t begin, std::int64_t end,
+              const Take& take) {
+  std::vector<double> factors;
+  for (auto row = static_cast<std::size_t>(begin); row < static_cast<std::size_t>(end); row += factors.size()) {
+    factors.resize(num_alike(A, row, static_cast<std::size_t>(end)));
+    sum.restart(factors.size());
+    const auto entries = row_entries(A, row);
+    for (std::size_t k = 0; k < entries.end - entries.begin; ++k) {
+      find_factors(A, row, k, factors);
+      sum.add_multiples(factors, B, static_cast<std::size_t>(A.columns[entries.begin + k]));
+    }
+    take(sum, factors.size());
+  }
 }
 
 } // namespace
@@ -125,24 +127,27 @@ SparseMatrix product(const SparseMatrix& A, const SparseMatrix& B) {
   if (A.num_columns != B.num_rows())
     throw base::InputError(
         fmt::format("a matrix of {} columns has no product with one of {} rows", A.num_columns, B.num_rows()));
-  return make_rows(A.num_rows(), B.num_columns, [&](RowSum& sum, std::size_t row) {
-    const auto entries = row_entries(A, row);
-    for (auto k = entries.begin; k < entries.end; ++k)
-      sum.add_multiple(A.values[k], B, static_cast<std::size_t>(A.columns[k]));
+  const ColumnGroups groups(B);
+  const auto rows = row_parts(A.num_rows());
+  std::vector<SparseMatrix> parts(static_cast<std::size_t>(rows.count()));
+  rows.run([&](std::int64_t begin, std::int64_t end, std::int64_t number) {
+    auto& part = parts[static_cast<std::size_t>(number)];
+    part.row_offsets.push_back(0);
+    BlockSum sum(groups);
+    sum_rows(A, B, sum, begin, end, [&part](BlockSum& block, std::size_t) { block.append_sorted(part); });
   });
+  return stacked(std::move(parts), B.num_columns);
 }
 
 double estimate_entries(const SparseMatrix& A, const SparseMatrix& B) {
   constexpr std::int64_t most_rows = 1000;
   const std::int64_t step = std::max<std::int64_t>(1, A.num_rows() / most_rows);
-  RowSum sum(B.num_columns);
+  const ColumnGroups groups(B);
+  BlockSum sum(groups);
   double entries = 0, rows = 0;
-  for (std::int64_t row = 0; row < A.num_rows(); row += step, ++rows) {
-    const auto of_row = row_entries(A, static_cast<std::size_t>(row));
-    for (auto k = of_row.begin; k < of_row.end; ++k)
-      sum.add_multiple(A.values[k], B, static_cast<std::size_t>(A.columns[k]));
-    entries += static_cast<double>(sum.forget());
-  }
+  for (std::int64_t row = 0; row < A.num_rows(); row += step, ++rows)
+    sum_rows(A, B, sum, row, row + 1,
+             [&entries](const BlockSum& block, std::size_t) { entries += static_cast<double>(block.values().size()); });
   return rows == 0 ? 0 : entries / rows * static_cast<double>(A.num_rows());
 }
 
@@ -159,17 +164,8 @@ SparseMatrix galerkin_product(const SparseMatrix& A, const SparseMatrix& P, cons
   rows.run([&](std::int64_t begin, std::int64_t end, std::int64_t number) {
     auto& part = parts[static_cast<std::size_t>(number)];
     BlockSum sum(groups);
-    std::vector<double> factors;
-    for (auto row = static_cast<std::size_t>(begin); row < static_cast<std::size_t>(end); row += factors.size()) {
-      factors.resize(num_alike(A, row, static_cast<std::size_t>(end)));
-      sum.restart(factors.size());
-      const auto entries = row_entries(A, row);
-      for (std::size_t k = 0; k < entries.end - entries.begin; ++k) {
-        find_factors(A, row, k, factors);
-        sum.add_multiples(factors, P, static_cast<std::size_t>(A.columns[entries.begin + k]));
-      }
-      part.append(sum, factors.size());
-    }
+    sum_rows(A, P, sum, begin, end,
+             [&part](const BlockSum& block, std::size_t num_rows) { part.append(block, num_rows); });
   });
   // Rows of P^T that are columns of one group have the same entries, so that they are summed together.
   const auto length = static_cast<std::size_t>(rows.end(0));
@@ -237,18 +233,6 @@ void BlockSum::append_sorted(SparseMatrix& to) {
     }
     to.row_offsets.push_back(to.num_entries());
   }
-}
-
-void RowSum::append_sorted(SparseMatrix& to) {
-  order_.clear();
-  for (std::size_t i = 0; i < columns_.size(); ++i) order_.emplace_back(columns_[i], static_cast<std::int32_t>(i));
-  std::ranges::sort(order_);
-  for (const auto& [column, place] : order_) {
-    to.columns.push_back(column);
-    to.values.push_back(values_[static_cast<std::size_t>(place)]);
-  }
-  to.row_offsets.push_back(to.num_entries());
-  clear();
 }
 
 } // namespace rafter::solvers

@@ -44,7 +44,7 @@ double estimate_entries(const op::SparseMatrix& A, const op::SparseMatrix& B);
 /// Puts matrices with the same number of columns one below the other.
 op::SparseMatrix stacked(std::vector<op::SparseMatrix> parts, std::int64_t num_columns);
 
-/// The parts in which rows of a product are computed, each with a RowSum of its own.
+/// The parts in which rows of a product are computed, each with a BlockSum of its own.
 base::Parts row_parts(std::int64_t num_rows);
 
 /// Numbers of the entries in a row.
@@ -55,8 +55,9 @@ inline RowEntries row_entries(const op::SparseMatrix& A, std::size_t row) {
   return {static_cast<std::size_t>(A.row_offsets[row]), static_cast<std::size_t>(A.row_offsets[row + 1])};
 }
 
-/// Sums rows of a product that have the same columns: blocks of the groups that have a value, as a sparse set (see
-/// RowSum).
+/// Sums rows of a product that have the same columns: blocks of the groups that have a value, as a sparse set (Briggs
+/// and Torczon, ACM Lett. Program. Lang. Syst. 2 (1993) 59-69, doi:10.1145/176454.176484), which is emptied without a
+/// look at its entries.
 class BlockSum {
 public:
   /// `groups` must outlive the object.
@@ -125,46 +126,6 @@ private:
   std::vector<std::size_t> begins_; ///< first of the values of each group in `found_`
   std::vector<double> values_;
   std::vector<std::pair<std::int32_t, std::int32_t>> order_; ///< groups and their places, for sorting
-};
-
-/// Sums one row of a product: the columns that have a value, as a sparse set (Briggs and Torczon, ACM Lett. Program.
-/// Lang. Syst. 2 (1993) 59-69, doi:10.1145/176454.176484), which is emptied without a look at its entries.
-class RowSum {
-public:
-  explicit RowSum(std::int64_t num_columns) : places_(static_cast<std::size_t>(num_columns), 0) {}
-
-  void add(std::int32_t column, double value) {
-    auto& place = places_[static_cast<std::size_t>(column)];
-    if (const auto p = static_cast<std::size_t>(place); p < columns_.size() && columns_[p] == column) {
-      values_[p] += value;
-      return;
-    }
-    place = static_cast<std::int32_t>(columns_.size());
-    columns_.push_back(column);
-    values_.push_back(value);
-  }
-  void add_multiple(double factor, const op::SparseMatrix& of, std::size_t row) {
-    const auto entries = row_entries(of, row);
-    for (auto k = entries.begin; k < entries.end; ++k) add(of.columns[k], factor * of.values[k]);
-  }
-  /// Appends the sum as the next row of a matrix and empties it.
-  void append_sorted(op::SparseMatrix& to);
-  /// Returns the number of entries of the sum and empties it.
-  std::size_t forget() {
-    const std::size_t count = columns_.size();
-    clear();
-    return count;
-  }
-
-private:
-  void clear() {
-    columns_.clear();
-    values_.clear();
-  }
-  std::vector<std::int32_t> places_; ///< place of a column in `columns_`, if it has one, shape (column)
-  std::vector<std::int32_t> columns_;
-  std::vector<double> values_;                               ///< shape as `columns_`
-  std::vector<std::pair<std::int32_t, std::int32_t>> order_; ///< columns and their places, for sorting
 };
 
 } // namespace rafter::solvers

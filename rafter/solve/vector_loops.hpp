@@ -41,14 +41,13 @@ inline constexpr std::array<std::string_view, 38> vector_loops{
     "cg_residual(alpha | r, q): r = r - alpha*q; sum rr = r*r",
     // The Chebyshev iteration: r is the residual, z the direction, d the inverse diagonal. x lags by z, so that a
     // beginning leaves it alone and the last step moves it twice and keeps no other vector; where x and r are those of
-    // a beginning from zero, zero and the right-hand side stand for them. Restarts find the image of x in the vector
-    // that they overwrite.
+    // a beginning from zero, zero and the right-hand side stand for them. A restart overwrites the image of x.
     "chebyshev_start(a, b | d, right, z): z = b*(d*right)",
     "chebyshev_restart(a, b | d, right, r, z): r = right - r; z = b*(d*r)",
     "chebyshev_step(a, b | d, image, r, z, x): x = x + z; r = r - image; z = b*(d*r) + a*z",
     "chebyshev_first_step(a, b | d, image, right, r, z, x): x = z; r = right - image; z = b*(d*r) + a*z",
     "chebyshev_last_step(a, b | d, image, r, z, x): x = x + z + (b*(d*(r - image)) + a*z)",
-    // Of two steps the second one knows d*r from the direction of the first, so that nobody keeps r.
+    // The second one of two steps finds d*r in the direction of the first one, so that nobody keeps r.
     "chebyshev_restart_of_two(a, b | d, right, z): z = b*(d*(right - z))",
     "chebyshev_second_of_two(a, b | d, image, z, x): x = x + (a*z - b*(d*image))",
     "chebyshev_second_from_zero(a, b | d, image, z, x): x = a*z - b*(d*image)",

@@ -80,14 +80,21 @@ TEST(Aggregation, EntriesOfProductsAreEstimatedFromSomeRows) {
               0.05 * static_cast<double>(squared.num_entries()));
 }
 
-/// Checks P^T A P against the product of the three matrices, one after the other.
+/// Checks P^T A P, and A P, against what the matrices do to unit vectors, one after the other: columns by columns.
 void expect_galerkin_product(const op::SparseMatrix& A, const op::SparseMatrix& P) {
   const auto P_transposed = solvers::transposed(P);
-  const auto found = solvers::galerkin_product(A, P, P_transposed);
-  const auto expected = solvers::product(P_transposed, solvers::product(A, P));
-  EXPECT_EQ(found.row_offsets, expected.row_offsets);
-  EXPECT_EQ(found.columns, expected.columns);
-  EXPECT_LE(distance(found.values, expected.values), 1e-13 * largest(expected.values));
+  const auto found = solvers::galerkin_product(A, P, P_transposed), AP = solvers::product(A, P);
+  for (std::int64_t column = 0; column < P.num_columns; column += 5) {
+    std::vector<double> unit(static_cast<std::size_t>(P.num_columns), 0.0);
+    unit[static_cast<std::size_t>(column)] = 1;
+    const auto image = product(A, product(P, unit)), expected = product(P_transposed, image);
+    EXPECT_LE(distance(product(AP, unit), image), 1e-13 * (1 + largest(image))) << column;
+    EXPECT_LE(distance(product(found, unit), expected), 1e-13 * (1 + largest(expected))) << column;
+  }
+  for (std::size_t row = 0; row < static_cast<std::size_t>(found.num_rows()); ++row) {
+    const auto entries = solvers::row_entries(found, row);
+    for (auto k = entries.begin + 1; k < entries.end; ++k) EXPECT_LT(found.columns[k - 1], found.columns[k]) << row;
+  }
 }
 
 TEST(Aggregation, GalerkinProductsOfBlocksAreThoseOfEntries) {
