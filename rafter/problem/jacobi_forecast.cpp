@@ -15,14 +15,15 @@
 #include <rafter/mesh/bounding_box.hpp>
 #include <rafter/mesh/describe.hpp>
 #include <rafter/mesh/mesh.hpp>
-#include <rafter/mesh/values_by_tag.hpp>
 #include <rafter/operator/generate/domain.hpp>
+#include <rafter/operator/generate/sampled_integrand.hpp>
 #include <rafter/space/function_space.hpp>
 
 namespace rafter::problem {
 namespace {
 
-constexpr std::size_t max_dim = 3;
+constexpr std::size_t max_dim = op::most_axes;
+using op::Pairing;
 using Point = std::array<double, max_dim>;
 using Matrix = std::array<Point, max_dim>;
 
@@ -212,12 +213,9 @@ void add_samples(const mesh::Mesh& mesh, std::int32_t group_number, const Refere
   for (std::size_t i = 0; i < num_nodes * dim; ++i)
     midpoint[i % dim] += straight->nodes()[i] / static_cast<double>(num_nodes);
   const auto table = straight->tabulate(midpoint);
-  const std::int32_t count = std::min(group.num_cells(), num_samples);
-  const double share = count > 0 ? static_cast<double>(group.num_cells()) / count : 0;
-  for (std::int32_t k = 0; k < count; ++k) {
-    // Rows of cells are in no ratio to multiples of the golden section, so that samples do not fall into one column.
-    const double place = std::fmod(k * std::numbers::phi, 1.0);
-    const auto cell = count == group.num_cells() ? k : static_cast<std::int32_t>(place * group.num_cells());
+  const auto cells = op::sampled_cells(group.num_cells(), num_samples);
+  const double share = static_cast<double>(group.num_cells()) / std::max(1.0, static_cast<double>(cells.size()));
+  for (const auto cell : cells) {
     const auto points = mesh::cell_vertex_coordinates(mesh, group_number, cell);
     Sample sample{.tag = group.tags[static_cast<std::size_t>(cell)], .traces = &traces};
     Matrix jacobian{};
@@ -233,115 +231,11 @@ void add_samples(const mesh::Mesh& mesh, std::int32_t group_number, const Refere
   }
 }
 
-/// A bilinear form of one component, as the integrand shows it at a point: the value and the derivatives of its trial
-/// function times those of its test function.
-using Pairing = std::array<std::array<double, 1 + max_dim>, 1 + max_dim>;
-
 Pairing laplacian(std::size_t dim) {
   Pairing result{};
   for (std::size_t d = 1; d <= dim; ++d) result[d][d] = 1;
   return result;
 }
-
-/// Evaluates the integrands of a form over cells at points, for one component of a field.
-class Integrands {
-public:
-  Integrands(const form::LoweredForm& form, const op::System& system,
-             std::span<const std::pair<std::string, double>> parameters)
-      : form_(form), system_(system), parameters_(op::parameter_values(form)) {
-    for (std::size_t p = 0; p < parameters_.size(); ++p) {
-      if (!std::isnan(parameters_[p])) continue;
-      const auto& name = form.parameters[p].coefficient->name;
-      const auto given = std::ranges::find(parameters, name, &std::pair<std::string, double>::first);
-      parameters_[p] = given == parameters.end() ? 1 : given->second;
-    }
-    for (const auto& coefficient : form.cell_coefficients) {
-      auto& values = cell_values_.emplace_back(*system.mesh);
-      for (const auto& [tag, components] : coefficient.coefficient->by_tag) values.add(tag, components);
-    }
-    for (const auto& integral : form.integrals) {
-      const auto tags = op::measure_tags(*system.mesh, integral.measure);
-      tags_.emplace_back(tags.begin(), tags.end());
-      std::vector<form::NodeId> coefficients;
-      for (const auto& term : integral.test_terms) coefficients.push_back(term.coefficient);
-      nodes_.push_back(integral.graph->reachable(coefficients));
-    }
-  }
-
-  /// Number of nodes that are evaluated at a point for one function.
-  std::size_t num_nodes() const {
-    std::size_t result = 1;
-    for (const auto& nodes : nodes_) result += nodes.size();
-    return result;
-  }
-
-  Pairing operator()(const Sample& at, std::size_t field, int component) {
-    Pairing result{};
-    for (std::size_t i = 0; i < form_.integrals.size(); ++i) {
-      const auto& integral = form_.integrals[i];
-      const bool is_here = tags_[i].empty() || tags_[i].contains(at.tag);
-      if (integral.measure.kind != form::MeasureKind::cell || !is_here) continue;
-      for (int trial = -1; trial < system_.mesh->gdim; ++trial) {
-        evaluate(i, at, field, component, trial);
-        for (const auto& term : integral.test_terms)
-          if (term.component == component && index(form_.test_spaces, term.field) == field)
-            result[static_cast<std::size_t>(term.derivative + 1)][static_cast<std::size_t>(trial + 1)] +=
-                values_[static_cast<std::size_t>(term.coefficient)];
-      }
-    }
-    return result;
-  }
-
-private:
-  std::size_t index(const std::vector<std::shared_ptr<const form::FieldSpace>>& spaces, int number) const {
-    return system_.index_of(*spaces[static_cast<std::size_t>(number)]);
-  }
-
-  /// All nodes of an integrand, with 1 for one component or derivative of the trial function and 0 for all others.
-  void evaluate(std::size_t integral, const Sample& at, std::size_t field, int component, int trial) {
-    const auto& graph = *form_.integrals[integral].graph;
-    values_.resize(static_cast<std::size_t>(graph.size()));
-    const auto value = [this](form::NodeId id) { return id < 0 ? 0.0 : values_[static_cast<std::size_t>(id)]; };
-    for (const auto id : nodes_[integral]) {
-      const auto& node = graph[id];
-      auto& result = values_[static_cast<std::size_t>(id)];
-      if (node.op == form::ScalarOp::constant)
-        result = node.value;
-      else if (node.op == form::ScalarOp::atom)
-        result = value_of(node.atom, at, field, component, trial);
-      else
-        result = form::apply(node.op, value(node.operands[0]), value(node.operands[1]), value(node.operands[2]));
-    }
-  }
-
-  double value_of(const form::Atom& atom, const Sample& at, std::size_t field, int component, int trial) const {
-    const auto number = static_cast<std::size_t>(atom.a);
-    switch (atom.kind) {
-    case form::AtomKind::parameter:
-      return parameters_[number];
-    case form::AtomKind::cell_coefficient: {
-      const auto* found = cell_values_[number].find(at.tag);
-      return found == nullptr ? 0 : found->at(static_cast<std::size_t>(form_.cell_coefficients[number].component));
-    }
-    case form::AtomKind::coordinate:
-      return at.x[number];
-    case form::AtomKind::field:
-      return atom.c < 0 ? 1 : 0;
-    case form::AtomKind::trial:
-      return atom.b == component && atom.c == trial && index(form_.trial_spaces, atom.a) == field ? 1 : 0;
-    default:
-      return 0;
-    }
-  }
-
-  const form::LoweredForm& form_;
-  const op::System& system_;
-  base::AlignedVector<double> parameters_;
-  std::vector<mesh::ValuesByTag> cell_values_;   ///< values by cell coefficient
-  std::vector<std::set<std::int32_t>> tags_;     ///< cells of each integral; empty: all
-  std::vector<std::vector<form::NodeId>> nodes_; ///< what the coefficients of each integral depend on, ascending
-  std::vector<double> values_;
-};
 
 /// Rayleigh quotient of D^-1 A at a mode, from the integrand at each sample; 0 where D is not positive.
 double rayleigh_quotient(const std::vector<Sample>& samples, const std::vector<Pairing>& pairings,
@@ -375,10 +269,10 @@ double expected_jacobi_iterations(const form::LoweredForm& form, const op::Syste
   const auto dim = static_cast<std::size_t>(mesh.gdim);
   const auto box = mesh::bounding_box(mesh);
   const Sides sides(mesh);
-  Integrands integrands(form, system, parameters);
+  op::SampledIntegrand integrand(form, system, parameters);
   // Long integrands, as those of tangents, are evaluated at fewer points, so that all take milliseconds.
   constexpr std::size_t most_nodes = 50'000, fewest = 50, most = 500;
-  const auto num_samples = static_cast<std::int32_t>(std::clamp(most_nodes / integrands.num_nodes(), fewest, most));
+  const auto num_samples = static_cast<std::int32_t>(std::clamp(most_nodes / integrand.num_nodes(), fewest, most));
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t f = 0; f < system.spaces.size(); ++f) {
     const auto& space = *system.spaces[f];
@@ -396,7 +290,7 @@ double expected_jacobi_iterations(const form::LoweredForm& form, const op::Syste
       }
       const LowestMode mode(box, sides.num_ends(held), dim);
       std::vector<Pairing> pairings;
-      for (const auto& sample : samples) pairings.push_back(integrands(sample, f, c));
+      for (const auto& sample : samples) pairings.push_back(integrand(sample.x, sample.tag, f, c));
       double found = rayleigh_quotient(samples, pairings, mode, dim);
       if (!(found > 0) || !std::isfinite(found)) {
         pairings.assign(samples.size(), laplacian(dim));

@@ -13,6 +13,7 @@ struct QuadratureOptions {
   std::optional<int> points; ///< number of points per direction
   std::optional<int> degree; ///< degree that is integrated exactly
   int max_degree = -1;       ///< largest estimated degree that is taken; -1: form::default_degree_cap
+  int least_degree = 0;      ///< least degree that is taken for cells instead of an estimated one
   /// The number of points per direction that intervals, quadrilaterals and hexahedra have instead of `points`, while
   /// the other shapes of a mesh keep their rules.
   std::optional<int> tensor_points = {};

@@ -61,9 +61,14 @@ RuleChoice choose_rule(element::Shape shape, std::span<const kernel::IntegralPar
   if (!asked) {
     const int of_map = map_degree(shape, parts, map, geometry_degree);
     for (const auto& part : parts) {
-      const auto choice = form::choose_quadrature_degree(*part.integral, options.max_degree);
+      auto choice = form::choose_quadrature_degree(*part.integral, options.max_degree);
       // A degree that the author of the form gives is taken as it is.
-      const int extra = part.integral->measure.degree >= 0 ? 0 : of_map;
+      const auto& measure = part.integral->measure;
+      const int extra = measure.degree >= 0 ? 0 : of_map;
+      if (measure.degree < 0 && measure.kind == form::MeasureKind::cell && choice.degree < options.least_degree) {
+        choice.explanation += fmt::format("; {} of the finest level", options.least_degree);
+        choice.degree = options.least_degree;
+      }
       if (choice.degree + extra < degree) continue;
       degree = choice.degree + extra;
       why = choice.explanation;

@@ -2,16 +2,20 @@
 #include <rafter/operator/levels/level_hierarchy.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/base/log.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/base/timing.hpp>
 #include <rafter/form/bilinear_parts.hpp>
+#include <rafter/form/degree.hpp>
 #include <rafter/form/lowering.hpp>
 #include <rafter/operator/generate/form_builder.hpp>
+#include <rafter/operator/generate/sampled_integrand.hpp>
 #include <rafter/operator/levels/compiled_transfer.hpp>
 #include <rafter/operator/levels/node_transfer.hpp>
 #include <rafter/space/discretisation.hpp>
@@ -37,6 +41,25 @@ QuadratureOptions lowered(QuadratureOptions rule, int degree, int by) {
   for (auto* points : {&rule.points, &rule.tensor_points})
     if (*points) *points = std::max(**points - by, std::min(**points, degree + 1));
   return rule;
+}
+
+/// The degree that rules of all levels are exact for, at least: 0, but where coefficients jump within cells that of the
+/// finest level. With points of their own, levels would see the jumps elsewhere, and corrections that are wrong by the
+/// jump take hundreds of iterations (docs/decisions/0088).
+int least_degree_of_levels(const form::LoweredForm& form, const System& system, const QuadratureOptions& rule) {
+  constexpr double large = 10, very_large = 1e4;
+  const double jump = largest_jump_within_cells(form, system);
+  if (jump < large) return 0;
+  if (jump >= very_large)
+    base::warn_once(fmt::format(
+        "multigrid: coefficients change within cells by {}: iterations may be many, since polynomials on a cell do not "
+        "know where; meshes whose facets follow the change take few",
+        std::isfinite(jump) ? fmt::format("factors up to {:.1g}", jump) : "any factor (they vanish)"));
+  int result = 0;
+  for (const auto& integral : form.integrals)
+    if (integral.measure.kind == form::MeasureKind::cell)
+      result = std::max(result, form::choose_quadrature_degree(integral, rule.max_degree).degree);
+  return result;
 }
 
 /// A system on this discretisation with the fields of another one, of these degrees.
@@ -131,7 +154,7 @@ QuadratureOptions rule_at_vertices() {
 }
 
 GeneratedLevel generate_level(const HierarchySpecification& specification, LevelPlace place, System system,
-                              std::vector<form::SpacePair> spaces, schedule::Precision precision) {
+                              std::vector<form::SpacePair> spaces, schedule::Precision precision, int least_degree) {
   // A cycle applies the operator of a level some four times, and a solve takes some ten cycles.
   constexpr double applications = 60;
   auto kernels = specification.kernels;
@@ -140,9 +163,11 @@ GeneratedLevel generate_level(const HierarchySpecification& specification, Level
   kernels.precision = precision;
   int degree_of_finest = 1;
   for (const auto& space : specification.system.spaces) degree_of_finest = std::max(degree_of_finest, space->degree);
-  kernels.quadrature = place.is_low_order_refined ? rule_at_vertices()
-                                                  : lowered(kernels.quadrature, highest(place.degrees),
-                                                            degree_of_finest - highest(place.degrees));
+  if (place.is_low_order_refined)
+    kernels.quadrature = rule_at_vertices();
+  else if (least_degree == 0)
+    kernels.quadrature = lowered(kernels.quadrature, highest(place.degrees), degree_of_finest - highest(place.degrees));
+  kernels.quadrature.least_degree = least_degree;
   for (std::size_t f = 0; f < system.spaces.size(); ++f)
     spaces.emplace_back(specification.system.spaces[f], system.spaces[f]);
   const auto form = form_on(specification, spaces);
@@ -185,6 +210,7 @@ int level_cells_per_batch(schedule::Precision precision, int highest_degree) {
 std::vector<GeneratedLevel> generate_levels(const HierarchySpecification& specification) {
   const auto form = form_on(specification, {});
   require_servable(specification, form);
+  const int least_degree = least_degree_of_levels(form, specification.system, specification.kernels.quadrature);
   DataSpaces data(specification.system, form);
   const auto& meshes = *specification.meshes;
   LevelPlace finest{.generation = meshes.meshes.size() - 1, .degrees = {}};
@@ -215,9 +241,9 @@ std::vector<GeneratedLevel> generate_levels(const HierarchySpecification& specif
     is_still_stretched = place.generation <= 1 && meshes.meshes.size() > 1 && meshes.refinements[0].is_partial();
     auto spaces = data.on(discretisation, highest(place.degrees));
     const bool is_coarsest = are_enough() || &place == &places.back();
-    result.push_back(
-        generate_level(specification, std::move(place), std::move(system), std::move(spaces),
-                       is_coarsest ? schedule::Precision::double_precision : specification.kernels.precision));
+    result.push_back(generate_level(
+        specification, std::move(place), std::move(system), std::move(spaces),
+        is_coarsest ? schedule::Precision::double_precision : specification.kernels.precision, least_degree));
     result.back().nodes = std::move(nodes);
   }
   std::ranges::reverse(result);

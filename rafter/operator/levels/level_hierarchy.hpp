@@ -52,12 +52,13 @@ struct HierarchySpecification {
 };
 
 /// Makes spaces, conditions and kernels of the levels below the finest, from coarse to fine. Levels of one mesh share
-/// its discretisation; rules with a number of points have as many points less as degrees. Data fields on spaces of the
-/// system are on those of the level; others keep their degree as long as it is not above those of the level, which they
-/// then take. A low-order-refined level has its points at the vertices of intervals, quadrilaterals and hexahedra,
-/// where its matrix is closest to that of the level above. Kernels are compiled by compile(), together with others.
-/// Throws InputError for a mesh that is not the finest of the generations, for several data fields of one name, and the
-/// errors of coarser_places() and space::low_order_refinement().
+/// its discretisation; rules with a number of points have as many points less as degrees. Where coefficients change
+/// within cells by a factor of 10 or more (largest_jump_within_cells), all levels have the rule of the finest. Data
+/// fields on spaces of the system are on those of the level; others keep their degree as long as it is not above those
+/// of the level, which they then take. A low-order-refined level has its points at the vertices of intervals,
+/// quadrilaterals and hexahedra, where its matrix is closest to that of the level above. Kernels are compiled by
+/// compile(), together with others. Throws InputError for a mesh that is not the finest of the generations, for several
+/// data fields of one name, and the errors of coarser_places() and space::low_order_refinement().
 std::vector<GeneratedLevel> generate_levels(const HierarchySpecification& specification);
 
 /// All kernels of levels, for compile().
