@@ -139,6 +139,9 @@ private:
     const auto position = space_.position(facet.group, facet.cell);
     space_.cell_dofs(position.block, position.batch, position.cell, entries_);
     space_.node_points(facet.group, facet.cell, dofs, points_);
+    if (condition.where)
+      for (std::size_t i = 0; i < dofs.size(); ++i)
+        if (!condition.where(std::span<const double>(points_).subspan(i * dim, dim))) return;
     for (std::size_t i = 0; i < dofs.size(); ++i) {
       const auto dof = static_cast<std::size_t>(dofs[i]);
       int& last = last_condition_[static_cast<std::size_t>(entries_[dof])];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -17,6 +18,9 @@ struct DirichletCondition {
   bool is_all = false;            ///< the condition holds on the whole boundary
   SpatialFunction value;
   std::vector<int> components; ///< constrained components; empty: all
+  /// Says of a point whether the condition holds there: it does on the facets with these tags all of whose nodes, of
+  /// the space, are such points. Empty: on all of them.
+  std::function<bool(std::span<const double>)> where{};
 };
 
 /// Constrained entries, ascending, and their values; later conditions win on shared nodes.

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <map>
+
+#include <rafter/base/error.hpp>
+#include <rafter/form/form.hpp>
+#include <rafter/form/language.hpp>
+#include <rafter/form/lowering.hpp>
+#include <rafter/form/node_kinds.hpp>
+
+#include "bindings.hpp"
+#include "handles.hpp"
+
+namespace rafter::python {
+namespace {
+
+using form::Expr;
+
+/// Operations by the names that node kinds have, with "neg" for the sign.
+Expr apply(const std::string& name, const std::vector<Expr>& operands) {
+  const auto binary = [&](auto operation) { return operation(operands.at(0), operands.at(1)); };
+  if (name == "+") return binary([](const Expr& a, const Expr& b) { return a + b; });
+  if (name == "-") return binary([](const Expr& a, const Expr& b) { return a - b; });
+  if (name == "*") return binary([](const Expr& a, const Expr& b) { return a * b; });
+  if (name == "/") return binary([](const Expr& a, const Expr& b) { return a / b; });
+  if (name == "**") return binary([](const Expr& a, const Expr& b) { return form::pow(a, b); });
+  if (name == "neg") return -operands.at(0);
+  for (int i = 0; i < form::num_node_kinds; ++i) {
+    const auto kind = static_cast<form::NodeKind>(i);
+    if (form::info(kind).scalar_op == form::ScalarOp::atom || name != form::info(kind).name) continue;
+    return form::make_expr(kind, operands);
+  }
+  throw base::InputError("there is no operation '" + name + "'");
+}
+
+/// Integrals: integrand, "cell" or "exterior_facet", tags of groups, degree of quadrature (-1: it is chosen).
+using Integral = std::tuple<Expr, std::string, std::vector<std::string>, int>;
+
+form::Form make_form(const std::vector<Integral>& integrals) {
+  std::vector<form::Integral> result;
+  for (const auto& [integrand, kind, tags, degree] : integrals) {
+    form::Measure measure{.kind = kind == "cell" ? form::MeasureKind::cell : form::MeasureKind::exterior_facet,
+                          .tags = tags,
+                          .degree = degree};
+    std::ranges::sort(measure.tags);
+    result.push_back({integrand, std::move(measure)});
+  }
+  return form::Form(std::move(result));
+}
+
+/// Values of an expression of x, constants and parameters at points of shape (point, gdim): (point, component).
+nb::ndarray<nb::numpy, double> at_points(const Expr& e, const Doubles& points,
+                                         const std::vector<std::pair<std::string, std::vector<double>>>& parameters) {
+  form::PointEvaluator evaluator(e);
+  for (const auto& [name, values] : parameters) evaluator.set(name, values);
+  const auto count = points.shape(0), dim = points.shape(1),
+             components = static_cast<std::size_t>(evaluator.num_components());
+  std::vector<double> result(count * components);
+  for (std::size_t i = 0; i < count; ++i)
+    evaluator(span_of(points).subspan(i * dim, dim), std::span(result).subspan(i * components, components));
+  return to_numpy(std::move(result), {count, components});
+}
+
+} // namespace
+
+void bind_form(nb::module_& module) {
+  nb::class_<Expr>(module, "Expr")
+      .def(nb::init<double>())
+      .def_prop_ro("shape", [](const Expr& self) { return self.shape(); })
+      .def("at", &Expr::at)
+      .def("at_points", &at_points);
+  nb::class_<form::Form>(module, "Form").def_prop_ro("rank", &form::Form::rank);
+  module.def("apply", &apply);
+  module.def("form", &make_form);
+  module.def("parameter",
+             [](const std::string& name, std::vector<int> shape) { return form::parameter(name, std::move(shape)); });
+  module.def("by_tag", [](const std::string& name, const std::vector<std::pair<std::string, double>>& values) {
+    return form::by_tag(name, values);
+  });
+  module.def("field", [](const SpaceHandle& V, const std::string& name) { return form::field(V.space, name); });
+  module.def("test_function", [](const SpaceHandle& V) { return form::test_function(V.space); });
+  module.def("trial_function", [](const SpaceHandle& V) { return form::trial_function(V.space); });
+  module.def("coordinate", &form::spatial_coordinate);
+  module.def("normal", &form::facet_normal);
+  module.def("grad", [](const Expr& e, int gdim) { return form::grad(e, gdim); });
+  module.def("as_tensor", [](const std::vector<Expr>& entries) { return form::as_tensor(entries); });
+}
+
+} // namespace rafter::python

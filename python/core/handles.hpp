@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include <rafter/mesh/generations.hpp>
+#include <rafter/space/discretisation.hpp>
+#include <rafter/space/function_space.hpp>
+
+/// What objects in Python hold of meshes and spaces.
+namespace rafter::python {
+
+/// A mesh with those that it was refined from. All spaces on it have one discretisation, which is made when the first
+/// of them is numbered, for the highest degree that was asked for until then: batches of cells are best for that one.
+class MeshHandle {
+public:
+  explicit MeshHandle(mesh::Generations generations,
+                      std::shared_ptr<const space::Discretisation> discretisation = nullptr)
+      : generations_(std::move(generations)), discretisation_(std::move(discretisation)) {}
+
+  const mesh::Generations& generations() const { return generations_; }
+  const std::shared_ptr<const mesh::Mesh>& finest() const { return generations_.finest(); }
+  void reserve(int degree) { highest_degree_ = std::max(highest_degree_, degree); }
+  const std::shared_ptr<const space::Discretisation>& discretisation() {
+    if (discretisation_ == nullptr)
+      discretisation_ = std::make_shared<const space::Discretisation>(
+          finest(), space::DiscretisationOptions{.degree = highest_degree_});
+    return discretisation_;
+  }
+
+private:
+  mesh::Generations generations_;
+  int highest_degree_ = 1;
+  std::shared_ptr<const space::Discretisation> discretisation_;
+};
+
+/// A space of finite element functions.
+struct SpaceHandle {
+  std::shared_ptr<MeshHandle> mesh;
+  std::shared_ptr<const space::FunctionSpace> space;
+};
+
+} // namespace rafter::python

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <map>
+#include <set>
+
+#include <rafter/base/error.hpp>
+#include <rafter/mesh/describe.hpp>
+#include <rafter/mesh/merge.hpp>
+#include <rafter/mesh/raw_mesh.hpp>
+#include <rafter/mesh/readers.hpp>
+
+#include "bindings.hpp"
+#include "handles.hpp"
+
+namespace rafter::python {
+namespace {
+
+std::shared_ptr<MeshHandle> handle(mesh::Generations generations) {
+  require_valid(*generations.finest());
+  return std::make_shared<MeshHandle>(std::move(generations));
+}
+
+std::shared_ptr<MeshHandle> handle(mesh::Mesh mesh) {
+  return handle(mesh::Generations{.meshes = {std::make_shared<const mesh::Mesh>(std::move(mesh))}, .refinements = {}});
+}
+
+/// Cells of one shape and degree: nodes of shape (cell, node) in Gmsh's order, and a tag for each cell.
+using Cells = std::tuple<std::string, int, Integers, Integers>;
+using Name = std::tuple<int, std::string, std::int32_t>;
+
+std::vector<std::int32_t> copy(const Integers& values) { return {values.data(), values.data() + values.size()}; }
+
+/// Facets: corners of shape (facet, corner), padded with -1 to four, and a tag for each.
+std::shared_ptr<MeshHandle> from_arrays(int dim, const Doubles& points, const std::vector<Cells>& cells,
+                                        const Integers& facets, const Integers& facet_tags,
+                                        const std::vector<Name>& names, const std::string& source) {
+  mesh::RawMesh raw;
+  raw.source = source;
+  raw.tdim = dim;
+  raw.coordinates.assign(points.data(), points.data() + points.size());
+  raw.num_vertices = static_cast<std::int32_t>(points.size() / 3);
+  for (const auto& [shape, degree, nodes, tags] : cells) {
+    auto& raw_cells = mesh::cells_of(raw, element::shape_from_name(shape), degree);
+    const auto nodes_of_all = span_of(nodes);
+    raw_cells.nodes.insert(raw_cells.nodes.end(), nodes_of_all.begin(), nodes_of_all.end());
+    for (const auto tag : copy(tags)) raw_cells.tags.push_back(raw.physical_groups.tag_of(dim, {&tag, 1}));
+  }
+  for (std::size_t f = 0; f < facet_tags.size(); ++f) {
+    mesh::TaggedFacet facet;
+    for (std::size_t i = 0; i < 4; ++i) facet.vertices[i] = facets.data()[4 * f + i];
+    facet.tag = facet_tags.data()[f];
+    raw.facets.push_back(facet);
+  }
+  for (const auto& [of_dim, name, number] : names) raw.physical_groups.names.insert({of_dim, name, number});
+  return handle(mesh::assemble(std::move(raw)));
+}
+
+std::map<std::string, std::int64_t> cells_by_shape(const mesh::Mesh& mesh) {
+  std::map<std::string, std::int64_t> result;
+  for (const auto& group : mesh.groups) result[std::string(element::name(group.shape))] += group.num_cells();
+  return result;
+}
+
+/// The cells of all shapes divided into simplices and other linear cells, for pictures: vertices alone.
+std::vector<std::pair<std::string, nb::ndarray<nb::numpy, std::int32_t>>> vertex_cells(const mesh::Mesh& mesh) {
+  std::vector<std::pair<std::string, nb::ndarray<nb::numpy, std::int32_t>>> result;
+  for (const auto& group : mesh.groups) {
+    const auto count = static_cast<std::size_t>(group.num_cells());
+    result.emplace_back(std::string(element::name(group.shape)),
+                        to_numpy(group.vertices, {count, group.vertices.size() / std::max<std::size_t>(count, 1)}));
+  }
+  return result;
+}
+
+} // namespace
+
+void bind_mesh(nb::module_& module) {
+  nb::class_<MeshHandle>(module, "Mesh")
+      .def_prop_ro("dim", [](const MeshHandle& self) { return self.finest()->gdim; })
+      .def_prop_ro("num_cells", [](const MeshHandle& self) { return self.finest()->num_cells(); })
+      .def_prop_ro("cells_by_shape", [](const MeshHandle& self) { return cells_by_shape(*self.finest()); })
+      .def_prop_ro("degree",
+                   [](const MeshHandle& self) {
+                     int result = 1;
+                     for (const auto& group : self.finest()->groups) result = std::max(result, group.degree);
+                     return result;
+                   })
+      .def_prop_ro("num_generations", [](const MeshHandle& self) { return self.generations().meshes.size(); })
+      .def_prop_ro("source", [](const MeshHandle& self) { return self.finest()->source; })
+      .def_prop_ro("points",
+                   [](const MeshHandle& self) {
+                     const auto& mesh = *self.finest();
+                     const auto dim = static_cast<std::size_t>(mesh.gdim);
+                     return to_numpy(mesh.points, {mesh.points.size() / dim, dim});
+                   })
+      .def_prop_ro("vertex_cells", [](const MeshHandle& self) { return vertex_cells(*self.finest()); })
+      .def_prop_ro("groups",
+                   [](const MeshHandle& self) {
+                     std::vector<Name> result;
+                     for (const auto& of : self.finest()->physical_groups.names)
+                       result.emplace_back(of.dim, of.name, of.number);
+                     return result;
+                   })
+      .def("tags_of",
+           [](const MeshHandle& self, const std::string& tag, int dim) { return self.finest()->tags_of(tag, dim); })
+      .def("reserve", &MeshHandle::reserve)
+      .def("refined",
+           [](const MeshHandle& self, int times) {
+             auto generations = self.generations();
+             auto finer = mesh::refined_generations(self.finest(), times);
+             generations.meshes.insert(generations.meshes.end(), finer.meshes.begin() + 1, finer.meshes.end());
+             generations.refinements.insert(generations.refinements.end(), finer.refinements.begin(),
+                                            finer.refinements.end());
+             return handle(std::move(generations));
+           })
+      .def("periodic",
+           [](const MeshHandle& self, const std::vector<std::pair<std::string, std::string>>& pairs) {
+             std::vector<mesh::PeriodicPair> all;
+             for (const auto& [from, to] : pairs) all.push_back({.from = {from}, .to = {to}});
+             return handle(mesh::periodic_generations(self.generations(), all));
+           })
+      .def("write", [](const MeshHandle& self, const std::string& path) { write_mesh(*self.finest(), path); });
+  module.def("box", [](const std::vector<int>& cells, const std::vector<double>& size, const std::string& shape,
+                       int degree, int refine) {
+    return handle(mesh::box_generations({.cells = cells, .size = size, .shape = shape, .degree = degree}, refine));
+  });
+  module.def("read_mesh", [](const std::string& path, std::optional<double> merge) {
+    return handle(mesh::read_mesh(path, {.merge = merge}));
+  });
+  module.def("mesh_from_arrays", &from_arrays);
+}
+
+} // namespace rafter::python

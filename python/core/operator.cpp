@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cstring>
+
+#include <rafter/operator/generate/kernel_info.hpp>
+#include <rafter/operator/linear_form.hpp>
+#include <rafter/operator/matrix/sparse_assembly.hpp>
+#include <rafter/operator/operator.hpp>
+#include <rafter/problem/vectors.hpp>
+#include <rafter/schedule/plan.hpp>
+
+#include "arguments.hpp"
+#include "bindings.hpp"
+#include "handles.hpp"
+
+namespace rafter::python {
+namespace {
+
+/// Gives a form the values of the fields and parameters that it holds.
+template <class Form> void set_data(Form& form, const DataArguments& data, const std::shared_ptr<device::Device>& device) {
+  for (const auto& [name, values] : data.fields) form.set(name, to_vector(values, device));
+  for (const auto& [name, values] : data.parameters) form.set(name, values);
+}
+
+using Entries = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
+
+void apply(const op::Operator& A, const Doubles& x, Entries y) {
+  op::Vector in = to_vector(span_of(x), A.device()), out = A.make_row_vector();
+  {
+    const nb::gil_scoped_release unlock;
+    A.apply(in, out);
+  }
+  const auto values = out.host_read();
+  std::copy(values.begin(), values.end(), y.data());
+}
+
+/// (values, columns, starts of rows) of compressed rows
+auto compressed_rows(const op::Operator& A) {
+  op::SparseMatrix matrix;
+  {
+    const nb::gil_scoped_release unlock;
+    matrix = A.sparse_matrix();
+  }
+  const auto num_entries = matrix.values.size(), num_starts = matrix.row_offsets.size();
+  return std::make_tuple(
+      to_numpy(std::vector<double>(matrix.values.begin(), matrix.values.end()), {num_entries}),
+      to_numpy(std::vector<std::int32_t>(matrix.columns.begin(), matrix.columns.end()), {num_entries}),
+      to_numpy(std::vector<std::int64_t>(matrix.row_offsets.begin(), matrix.row_offsets.end()), {num_starts}));
+}
+
+std::vector<std::string> describe(const op::Operator& A) {
+  std::vector<std::string> result;
+  for (const auto& info : A.info()) result.push_back(info.name + ": " + schedule::to_string(info.plan));
+  return result;
+}
+
+} // namespace
+
+void bind_operator(nb::module_& module) {
+  nb::class_<op::Operator>(module, "Operator")
+      .def("__init__",
+           [](op::Operator* self, const form::Form& form, const std::vector<ConditionArguments>& conditions,
+              const RunArguments& run, const DataArguments& data) {
+             auto options = run.options();
+             for (const auto& condition : conditions) options.dirichlet.push_back(condition.make());
+             const nb::gil_scoped_release unlock;
+             new (self) op::Operator(form, options);
+             set_data(*self, data, self->device());
+           })
+      .def("bind", [](op::Operator& self, const DataArguments& data) { set_data(self, data, self.device()); })
+      .def_prop_ro("rows", &op::Operator::rows)
+      .def_prop_ro("columns", &op::Operator::columns)
+      .def_prop_ro("constrained",
+                   [](const op::Operator& self) {
+                     const auto entries = self.constrained_entries();
+                     return to_numpy(std::vector<std::int32_t>(entries.begin(), entries.end()), {entries.size()});
+                   })
+      .def("apply", &apply)
+      .def("diagonal",
+           [](const op::Operator& self) {
+             auto d = self.make_vector();
+             self.diagonal(d);
+             const auto values = d.host_read();
+             return to_numpy(std::vector<double>(values.begin(), values.end()), {values.size()});
+           })
+      .def("compressed_rows", &compressed_rows)
+      .def("describe", &describe);
+  module.def("assemble_vector", [](const form::Form& form, const std::vector<std::shared_ptr<SpaceHandle>>& spaces,
+                                   const RunArguments& run, const DataArguments& data) {
+    std::vector<std::shared_ptr<const space::FunctionSpace>> all;
+    for (const auto& V : spaces) all.push_back(V->space);
+    const auto system = op::make_system(all);
+    const auto options = run.options();
+    std::vector<double> result;
+    {
+      const nb::gil_scoped_release unlock;
+      op::LinearForm L(form, system, options);
+      const auto device = op::device_of(options, *system.discretisation);
+      set_data(L, data, device);
+      op::Vector b(device, static_cast<std::size_t>(system.size()));
+      L.assemble(b);
+      const auto values = b.host_read();
+      result.assign(values.begin(), values.end());
+    }
+    const auto size = result.size();
+    return to_numpy(std::move(result), {size});
+  });
+  module.def("assemble_scalar", [](const form::Form& form, const std::vector<std::shared_ptr<SpaceHandle>>& spaces,
+                                   const RunArguments& run, const DataArguments& data) {
+    std::vector<std::shared_ptr<const space::FunctionSpace>> all;
+    for (const auto& V : spaces) all.push_back(V->space);
+    const nb::gil_scoped_release unlock;
+    const auto system = op::make_system(all);
+    const auto options = run.options();
+    op::Functional functional(form, system, options);
+    set_data(functional, data, op::device_of(options, *system.discretisation));
+    return functional();
+  });
+}
+
+} // namespace rafter::python

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cmath>
+#include <limits>
+
+#include <rafter/base/error.hpp>
+#include <rafter/form/lowering.hpp>
+#include <rafter/mesh/locate.hpp>
+#include <rafter/space/evaluate.hpp>
+#include <rafter/space/expression_evaluator.hpp>
+
+#include "bindings.hpp"
+#include "handles.hpp"
+
+namespace rafter::python {
+namespace {
+
+std::shared_ptr<SpaceHandle> make_space(const std::shared_ptr<MeshHandle>& mesh, const std::string& family, int degree,
+                                        int components, const std::string& name) {
+  return std::make_shared<SpaceHandle>(SpaceHandle{
+      mesh,
+      space::FunctionSpace::make(
+          mesh->discretisation(),
+          {.family = element::family_from_name(family), .degree = degree, .components = components, .name = name})});
+}
+
+/// Coordinates of nodes, shape (node, gdim), and the entries of vectors that belong to them, shape (node, component).
+std::pair<nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, std::int32_t>> nodes(const SpaceHandle& self) {
+  const auto& V = *self.space;
+  const auto components = static_cast<std::size_t>(V.num_components()), dim = static_cast<std::size_t>(V.gdim);
+  std::vector<std::int32_t> node_of(static_cast<std::size_t>(V.num_local()), -1), entries, of_cell;
+  std::vector<double> points;
+  for (std::size_t g = 0; g < V.mesh().groups.size(); ++g) {
+    const auto num_dofs = static_cast<std::size_t>(V.element(V.mesh().groups[g].shape)->num_dofs());
+    of_cell.resize(num_dofs * components);
+    for (std::int32_t cell = 0; cell < V.mesh().groups[g].num_cells(); ++cell) {
+      const auto position = V.position(static_cast<std::int32_t>(g), cell);
+      V.cell_dofs(position.block, position.batch, position.cell, of_cell);
+      std::vector<double> x;
+      for (std::size_t i = 0; i < num_dofs; ++i) {
+        auto& node = node_of[static_cast<std::size_t>(of_cell[i])];
+        if (node >= 0) continue;
+        if (x.empty()) x = V.cell_node_points(static_cast<std::int32_t>(g), cell);
+        node = static_cast<std::int32_t>(points.size() / dim);
+        points.insert(points.end(), x.begin() + static_cast<std::ptrdiff_t>(i * dim),
+                      x.begin() + static_cast<std::ptrdiff_t>((i + 1) * dim));
+        for (std::size_t c = 0; c < components; ++c) entries.push_back(of_cell[c * num_dofs + i]);
+      }
+    }
+  }
+  const auto count = points.size() / dim;
+  return {to_numpy(std::move(points), {count, dim}), to_numpy(std::move(entries), {count, components})};
+}
+
+/// Values at points of shape (point, gdim): (point, component), NaN outside of the mesh.
+nb::ndarray<nb::numpy, double> evaluate(const SpaceHandle& self, const Doubles& values, const Doubles& points) {
+  const auto& V = *self.space;
+  const mesh::PointLocator locator(V.mesh());
+  const auto count = points.shape(0), dim = points.shape(1), components = static_cast<std::size_t>(V.num_components());
+  std::vector<double> result(count * components, std::numeric_limits<double>::quiet_NaN());
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto place = locator.find(span_of(points).subspan(i * dim, dim));
+    if (!place) continue;
+    const auto found = space::tabulate_field(V, span_of(values), place->group, place->cell, place->reference);
+    std::ranges::copy(found, result.begin() + static_cast<std::ptrdiff_t>(i * components));
+  }
+  return to_numpy(std::move(result), {count, components});
+}
+
+/// A field that an expression reads: its space and its values.
+using Known = std::pair<std::shared_ptr<SpaceHandle>, Doubles>;
+
+/// The projection of an expression of fields and x onto a space, cell by cell (space::project).
+nb::ndarray<nb::numpy, double> project(const SpaceHandle& self, const form::Expr& e, const std::vector<Known>& known) {
+  std::vector<space::FieldValues> fields;
+  for (const auto& [V, values] : known) fields.push_back({V->space, span_of(values)});
+  std::vector<double> own(static_cast<std::size_t>(self.space->num_local()), 0.0);
+  if (fields.empty()) fields.push_back({self.space, own});
+  std::vector<double> result(own.size());
+  space::project(*self.space, std::make_shared<const form::LoweredExpression>(form::lower(e)), fields, result);
+  const auto size = result.size();
+  return to_numpy(std::move(result), {size});
+}
+
+} // namespace
+
+void bind_space(nb::module_& module) {
+  nb::class_<SpaceHandle>(module, "Space")
+      .def_prop_ro("num_dofs", [](const SpaceHandle& self) { return self.space->num_dofs(); })
+      .def_prop_ro("size", [](const SpaceHandle& self) { return self.space->num_local(); })
+      .def("nodes", &nodes)
+      .def("evaluate", &evaluate)
+      .def("project", &project);
+  module.def("space", &make_space);
+}
+
+} // namespace rafter::python
