@@ -86,13 +86,16 @@ void bind_mesh(nb::module_& module) {
                    })
       .def_prop_ro("num_generations", [](const MeshHandle& self) { return self.generations().meshes.size(); })
       .def_prop_ro("source", [](const MeshHandle& self) { return self.finest()->source; })
-      .def_prop_ro("points",
-                   [](const MeshHandle& self) {
-                     const auto& mesh = *self.finest();
-                     const auto dim = static_cast<std::size_t>(mesh.gdim);
-                     return to_numpy(mesh.points, {mesh.points.size() / dim, dim});
-                   })
-      .def_prop_ro("vertex_cells", [](const MeshHandle& self) { return vertex_cells(*self.finest()); })
+      .def_prop_ro(
+          "points",
+          [](const MeshHandle& self) {
+            const auto& mesh = *self.finest();
+            const auto dim = static_cast<std::size_t>(mesh.gdim);
+            return to_numpy(mesh.points, {mesh.points.size() / dim, dim});
+          },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "vertex_cells", [](const MeshHandle& self) { return vertex_cells(*self.finest()); }, nb::rv_policy::automatic)
       .def_prop_ro("groups",
                    [](const MeshHandle& self) {
                      std::vector<Name> result;

@@ -16,7 +16,8 @@ namespace rafter::python {
 namespace {
 
 /// Gives a form the values of the fields and parameters that it holds.
-template <class Form> void set_data(Form& form, const DataArguments& data, const std::shared_ptr<device::Device>& device) {
+template <class Form>
+void set_data(Form& form, const DataArguments& data, const std::shared_ptr<device::Device>& device) {
   for (const auto& [name, values] : data.fields) form.set(name, to_vector(values, device));
   for (const auto& [name, values] : data.parameters) form.set(name, values);
 }
@@ -69,11 +70,13 @@ void bind_operator(nb::module_& module) {
       .def("bind", [](op::Operator& self, const DataArguments& data) { set_data(self, data, self.device()); })
       .def_prop_ro("rows", &op::Operator::rows)
       .def_prop_ro("columns", &op::Operator::columns)
-      .def_prop_ro("constrained",
-                   [](const op::Operator& self) {
-                     const auto entries = self.constrained_entries();
-                     return to_numpy(std::vector<std::int32_t>(entries.begin(), entries.end()), {entries.size()});
-                   })
+      .def_prop_ro(
+          "constrained",
+          [](const op::Operator& self) {
+            const auto entries = self.constrained_entries();
+            return to_numpy(std::vector<std::int32_t>(entries.begin(), entries.end()), {entries.size()});
+          },
+          nb::rv_policy::automatic)
       .def("apply", &apply)
       .def("diagonal",
            [](const op::Operator& self) {

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Weak forms in UFL become finite element operators at the speed of the machine, and solutions.
+
+    import rafter, ufl
+
+    mesh = rafter.box([16, 16, 16])
+    V = rafter.FunctionSpace(mesh, "Lagrange", 4)
+    u, v, x = ufl.TrialFunction(V), ufl.TestFunction(V), ufl.SpatialCoordinate(mesh)
+    uh = rafter.Function(V, name="u")
+    solution = rafter.solve(ufl.inner(ufl.grad(u), ufl.grad(v)) * ufl.dx == x[0] * v * ufl.dx, uh,
+                            bcs=[rafter.DirichletBC(V, 0.0)])
+    print(solution.report)
+
+UFL itself is imported when the first of these names that needs it is used.
+"""
+
+from . import _core
+from ._core import EnvironmentError, Error, InputError, SolverError
+from ._mesh import Mesh, box, mesh_from_arrays, mesh_from_gmsh, mesh_from_meshio, read_mesh
+
+__version__ = _core.version
+
+# Names that need UFL, and the modules that have them.
+_LAZY = {
+    "Constant": "_spaces",
+    "DirichletBC": "_spaces",
+    "Function": "_spaces",
+    "FunctionSpace": "_spaces",
+    "by_tag": "_spaces",
+    "assemble": "_operator",
+    "Operator": "_operator",
+    "NullSpace": "_problem",
+    "Problem": "_problem",
+    "Solution": "_problem",
+    "solve": "_problem",
+}
+
+__all__ = ["EnvironmentError", "Error", "InputError", "Mesh", "SolverError", "box", "mesh_from_arrays", "mesh_from_gmsh",
+           "mesh_from_meshio", "read_mesh", *_LAZY]
+
+
+def __getattr__(name):
+    if name not in _LAZY:
+        raise AttributeError(f"module 'rafter' has no attribute '{name}'")
+    from importlib import import_module
+
+    value = getattr(import_module(f".{_LAZY[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted(set(globals()) | set(_LAZY))
+
+
+def _warn(text):
+    import warnings
+
+    warnings.warn(text, stacklevel=2)
+
+
+_core.set_warning_handler(_warn)
+# The handler belongs to the interpreter, which may end before the library does.
+import atexit as _atexit  # noqa: E402
+
+_atexit.register(_core.set_warning_handler, None)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Elements as UFL sees them: forms stay on the physical cell, so that their shapes and degrees are all that counts."""
+
+import ufl
+from ufl.finiteelement import AbstractFiniteElement
+from ufl.pullback import MixedPullback, identity_pullback
+
+from . import _core
+
+# Names of Lagrange elements in UFL, Basix and FIAT.
+_LAGRANGE = {"lagrange", "cg", "p", "q", "gll"}
+# A mesh of several shapes has one cell in UFL: what its degrees are estimated for does not count here.
+_ORDER = ["hexahedron", "prism", "pyramid", "tetrahedron", "quadrilateral", "triangle", "interval"]
+
+
+def ufl_cell(mesh):
+    """The cell that stands for a mesh in UFL."""
+    shape = next(shape for shape in _ORDER if shape in mesh.cells_by_shape)
+    return ufl.Cell(shape)
+
+
+class Element(AbstractFiniteElement):
+    """A continuous Lagrange element with the components of a tensor of this shape."""
+
+    def __init__(self, family, cell, degree, shape=()):
+        if str(family).lower() not in _LAGRANGE:
+            raise _core.InputError(f"the element '{family}' does not exist here; accepted is \"Lagrange\"")
+        self._cell, self._degree, self._shape = cell, int(degree), tuple(int(n) for n in shape)
+
+    @property
+    def degree(self):
+        return self._degree
+
+    @property
+    def sobolev_space(self):
+        return ufl.H1
+
+    @property
+    def pullback(self):
+        return identity_pullback
+
+    @property
+    def embedded_superdegree(self):
+        return self._degree
+
+    @property
+    def embedded_subdegree(self):
+        return self._degree
+
+    @property
+    def cell(self):
+        return self._cell
+
+    @property
+    def reference_value_shape(self):
+        return self._shape
+
+    @property
+    def sub_elements(self):
+        return []
+
+    def __repr__(self):
+        return f"rafter.Element('Lagrange', {self._cell!r}, {self._degree}, {self._shape})"
+
+    __str__ = __repr__
+
+    def __hash__(self):
+        return hash(repr(self))
+
+    def __eq__(self, other):
+        return isinstance(other, Element) and repr(self) == repr(other)
+
+
+def leaves_of(element):
+    """The Lagrange elements that an element is made of, as (degree, shape of values), in the order of its components.
+
+    Takes elements of this module and those of basix.ufl, mixed ones among them. Raises InputError for all others.
+    """
+    if isinstance(element, Element):
+        return [(element.degree, element.reference_value_shape)]
+    if getattr(element, "is_mixed", False) or isinstance(element.pullback, MixedPullback):
+        return [leaf for sub in element.sub_elements for leaf in leaves_of(sub)]
+    shape = tuple(element.reference_value_shape)
+    scalar = element.sub_elements[0] if element.sub_elements else element  # a blocked element
+    family = getattr(scalar, "family_name", None) or getattr(scalar, "_family", "")
+    if str(family).lower() not in _LAGRANGE or getattr(scalar, "discontinuous", False) or scalar.sobolev_space not in (ufl.H1,):
+        raise _core.InputError(f"the element {element} does not exist here; accepted are continuous Lagrange elements")
+    if getattr(element, "is_symmetric", False) or (element.sub_elements and len(element.sub_elements) != _count(shape)):
+        raise _core.InputError(f"the element {element} is a symmetric tensor, which does not exist here")
+    return [(scalar.degree, shape)]
+
+
+def _count(shape):
+    result = 1
+    for n in shape:
+        result *= n
+    return result

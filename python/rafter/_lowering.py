@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From UFL to Rafter's expressions.
+
+UFL expands tensor algebra and derivatives on the physical cell (compute_form_data without pull-backs, scaling and geometry); what is
+left are sums, products and functions of components. Each component becomes one scalar expression of the core, which shares equal ones.
+"""
+
+import math
+import sys
+
+import numpy as np
+import ufl
+from ufl.algorithms import compute_form_data
+from ufl.algorithms.apply_algebra_lowering import apply_algebra_lowering
+from ufl.algorithms.apply_derivatives import apply_derivatives
+from ufl.classes import (
+    Abs, Argument, Atan2, Coefficient, ComponentTensor, Condition, Conditional, Division, FacetNormal, Grad, Identity, Indexed,
+    IndexSum, ListTensor, MathFunction, MaxValue, MinValue, Power, Product, ScalarValue, SpatialCoordinate, Sum, Variable, Zero)
+from ufl.core.multiindex import FixedIndex
+
+from . import _core
+from ._spaces import Constant, Function, LeafValues, _ByTag, space_of
+
+_CONDITIONS = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", "&&": "And", "||": "Or"}
+_FUNCTIONS = {"sqrt", "exp", "ln", "cos", "sin", "tan", "cosh", "sinh", "tanh", "acos", "asin", "atan"}
+
+
+class Lowering:
+    """Lowers forms and expressions that have names of functions and constants in common, as those of one problem do.
+
+    unknowns: the functions that are solved for, as pairs of a Function and the names of its parts. Names of others are numbered in the
+    order in which they occur, so that equal forms have equal kernels whatever was made before.
+    """
+
+    def __init__(self, unknowns=()):
+        self._parts = {}
+        self._unknowns = {}
+        for function, names in unknowns:
+            self._unknowns[function] = names
+        self._functions, self._constants = {}, {}
+        self._memo, self._originals = {}, {}
+
+    def leaves(self, space, part=None):
+        """The spaces of the unknowns and arguments."""
+        return space_of(space).leaves(part)
+
+    # What was found
+    # ------------------------------------------------------------------------------------------------------------
+
+    def data(self):
+        """Names and values of the functions that were found, but for the unknowns."""
+        return [(name, part) for function, names in self._functions.items() for name, part in zip(names, function.parts)]
+
+    def parameters(self):
+        """Names and values of the constants that were found."""
+        return [(name, np.ravel(constant.value).tolist()) for constant, name in self._constants.items()]
+
+    # Forms and expressions
+    # ------------------------------------------------------------------------------------------------------------
+
+    def form(self, form):
+        """The form of the core; None for a form without integrals."""
+        if form is None or isinstance(form, (ufl.ZeroBaseForm, Zero)) or (isinstance(form, (int, float)) and form == 0) or form.empty():
+            return None
+        integrals = [integral for block in _blocks(form) for integral in self._integrals(block)]
+        return _core.form(integrals) if integrals else None
+
+    def _integrals(self, form):
+        """Integrands, kinds of measures, tags and degrees of quadrature."""
+        data = compute_form_data(form, do_apply_function_pullbacks=False, do_apply_integral_scaling=False,
+                                 do_apply_geometry_lowering=False, do_append_everywhere_integrals=False, complex_mode=False)
+        # Coefficients were numbered anew: equal ones of two forms are not the same functions.
+        self._parts, self._memo = {}, {}
+        self._originals = {new: old for old, new in data.function_replace_map.items()}
+        with _DeepRecursion():
+            for of_kind in data.integral_data:
+                if of_kind.integral_type not in ("cell", "exterior_facet"):
+                    raise _core.InputError(f"integrals of the kind '{of_kind.integral_type}' do not exist here; accepted are dx and ds")
+                tags = [str(tag) for tag in of_kind.subdomain_id if tag not in ("otherwise", "everywhere")]
+                for integral in of_kind.integrals:
+                    yield self._scalar(integral.integrand(), (), {}), of_kind.integral_type, tags, _degree(integral)
+
+    def expression(self, e):
+        """The tensor of the core for an expression without arguments."""
+        e = apply_derivatives(apply_algebra_lowering(ufl.as_ufl(e)))
+        self._parts, self._memo, self._originals = {}, {}, {}
+        with _DeepRecursion():
+            return self._tensor(e, e.ufl_shape, ())
+
+    def _tensor(self, e, shape, component):
+        if not shape:
+            return self._scalar(e, component, {})
+        return _core.as_tensor([self._tensor(e, shape[1:], (*component, i)) for i in range(shape[0])])
+
+    # Nodes
+    # ------------------------------------------------------------------------------------------------------------
+
+    def _scalar(self, e, component, indices):
+        """A component of a node; `indices` are the values of its free indices, by their numbers."""
+        key = (e, component, tuple(indices[i] for i in e.ufl_free_indices))
+        found = self._memo.get(key)
+        if found is None:
+            found = self._memo[key] = self._lower(e, component, indices)
+        return found
+
+    def _lower(self, e, component, indices):
+        operands = e.ufl_operands
+        scalars = lambda: [self._scalar(operand, (), indices) for operand in operands]  # noqa: E731
+        if isinstance(e, Zero):
+            return _core.Expr(0.0)
+        if isinstance(e, ScalarValue):
+            return _core.Expr(float(e._value))
+        if isinstance(e, Identity):
+            return _core.Expr(1.0 if component[0] == component[1] else 0.0)
+        if isinstance(e, Indexed):
+            return self._scalar(operands[0], tuple(_value(i, indices) for i in operands[1]), indices)
+        if isinstance(e, ComponentTensor):
+            return self._scalar(operands[0], (), indices | {i.count(): value for i, value in zip(operands[1], component)})
+        if isinstance(e, ListTensor):
+            return self._scalar(operands[component[0]], component[1:], indices)
+        if isinstance(e, IndexSum):
+            number = operands[1][0].count()
+            result = None
+            for value in range(e.dimension()):
+                term = self._scalar(operands[0], (), indices | {number: value})
+                result = term if result is None else _core.apply("+", [result, term])
+            return result
+        if isinstance(e, Sum):
+            return _core.apply("+", [self._scalar(operand, component, indices) for operand in operands])
+        if isinstance(e, Product):
+            return _core.apply("*", scalars())
+        if isinstance(e, Division):
+            return _core.apply("/", [self._scalar(operands[0], component, indices), self._scalar(operands[1], (), indices)])
+        if isinstance(e, Power):
+            return _core.apply("**", scalars())
+        if isinstance(e, Abs):
+            return _core.apply("abs", scalars())
+        if isinstance(e, MathFunction) and e._name in _FUNCTIONS:
+            return _core.apply(e._name, scalars())
+        if isinstance(e, Atan2):
+            return _core.apply("atan2", scalars())
+        if isinstance(e, MinValue):
+            return _core.apply("min_value", scalars())
+        if isinstance(e, MaxValue):
+            return _core.apply("max_value", scalars())
+        if isinstance(e, Conditional):
+            return _core.apply("conditional", [self._condition(operands[0], indices),
+                                               *(self._scalar(operand, component, indices) for operand in operands[1:])])
+        if isinstance(e, Variable):
+            return self._scalar(operands[0], component, indices)
+        if isinstance(e, (Argument, Coefficient, Grad)):
+            return self._function(e, component)
+        if isinstance(e, SpatialCoordinate):
+            return _core.coordinate(e.ufl_shape[0]).at(list(component))
+        if isinstance(e, FacetNormal):
+            return _core.normal(e.ufl_shape[0]).at(list(component))
+        if isinstance(e, _ByTag):
+            return _core.by_tag(self._name_of_constant(e), e.by_tag)
+        if isinstance(e, ufl.Constant):
+            if not isinstance(e, Constant):
+                raise _core.InputError(f"the constant {e} has no value: use rafter.Constant(mesh, value)")
+            shape = list(e.ufl_shape)
+            whole = _core.parameter(self._name_of_constant(e), shape)
+            return whole.at(list(component)) if shape else whole
+        raise _core.InputError(f"forms with {type(e).__name__} are not supported: {e}")
+
+    def _condition(self, e, indices):
+        operands = e.ufl_operands
+        if isinstance(e, ufl.classes.NotCondition):
+            return _core.apply("Not", [self._condition(operands[0], indices)])
+        name = getattr(e, "_name", None)
+        if isinstance(e, (ufl.classes.AndCondition, ufl.classes.OrCondition)):
+            return _core.apply(_CONDITIONS[name], [self._condition(operand, indices) for operand in operands])
+        if name in (">", ">="):
+            name, operands = {">": "<", ">=": "<="}[name], (operands[1], operands[0])
+        if not isinstance(e, Condition) or name not in _CONDITIONS:
+            raise _core.InputError(f"conditions with {type(e).__name__} are not supported: {e}")
+        return _core.apply(_CONDITIONS[name], [self._scalar(operand, (), indices) for operand in operands])
+
+    def _function(self, e, component):
+        """A component of an argument, of a function, or of their derivatives."""
+        axes = 0
+        terminal = e
+        while isinstance(terminal, Grad):
+            terminal, axes = terminal.ufl_operands[0], axes + 1
+        if not isinstance(terminal, (Argument, Coefficient)):
+            raise _core.InputError(f"derivatives of {type(terminal).__name__} are not supported: {e}")
+        of_value, of_axes = component[: len(component) - axes], component[len(component) - axes:]
+        number = int(np.ravel_multi_index(of_value, terminal.ufl_shape)) if of_value else 0
+        for leaf, whole in self._leaf_expressions(terminal):
+            if leaf.offset <= number < leaf.offset + leaf.size:
+                place = [number - leaf.offset] if leaf.shape else []
+                for _ in range(axes):
+                    whole = _core.grad(whole, space_of(terminal.ufl_function_space()).mesh.dim)
+                place += of_axes
+                return whole.at(place) if place else whole
+        raise _core.InputError(f"component {of_value} of {terminal} does not exist")
+
+    def _leaf_expressions(self, terminal):
+        """The spaces that an argument or a function is made of, with their tensors in the core."""
+        if terminal in self._parts:
+            return self._parts[terminal]
+        if isinstance(terminal, Argument):
+            make = _core.test_function if terminal.number() == 0 else _core.trial_function
+            result = [(leaf, make(leaf.core)) for leaf in self.leaves(terminal.ufl_function_space(), terminal.part())]
+        else:
+            function = self._originals.get(terminal, terminal)
+            names = self._unknowns.get(function)
+            if names is None:
+                if not isinstance(function, Function):
+                    raise _core.InputError(f"the coefficient {function} has no values: use rafter.Function(V)")
+                number = len(self._functions)
+                names = self._functions.setdefault(function, [f"w{number}" if len(function.parts) == 1 else f"w{number}_{i}"
+                                                              for i in range(len(function.parts))])
+            result = [(part.leaf, _core.field(part.leaf.core, name)) for part, name in zip(function.parts, names)]
+        self._parts[terminal] = result
+        return result
+
+    def _name_of_constant(self, constant):
+        if isinstance(constant, _ByTag):
+            return f"k{constant.count()}"
+        return self._constants.setdefault(constant, f"c{len(self._constants)}")
+
+
+def _value(index, indices):
+    return int(index) if isinstance(index, FixedIndex) else indices[index.count()]
+
+
+def _degree(integral):
+    """The degree of quadrature that the author of a form asks for; -1: it is chosen."""
+    metadata = integral.metadata()
+    rule = metadata.get("quadrature_rule", "default")
+    if rule not in ("default", None):
+        raise _core.InputError(f"the quadrature rule '{rule}' does not exist here; accepted is a degree")
+    degree = metadata.get("quadrature_degree", -1)
+    return int(degree) if isinstance(degree, (int, np.integer)) and degree >= 0 else -1
+
+
+def _blocks(form):
+    """The parts of a form on a ufl.MixedFunctionSpace, one for each pair of fields, or the form itself."""
+    if all(argument.part() is None for argument in form.arguments()):
+        return [form]
+    blocks = ufl.extract_blocks(apply_derivatives(apply_algebra_lowering(form)))
+    flat = [block for row in blocks for block in (row if isinstance(row, (list, tuple)) else [row])]
+    return [block for block in flat if block is not None and not isinstance(block, ufl.ZeroBaseForm) and not block.empty()]
+
+
+class _DeepRecursion:
+    """Sums of many terms are as deep as they are long."""
+
+    def __enter__(self):
+        self.limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(self.limit, 20_000))
+
+    def __exit__(self, *_):
+        sys.setrecursionlimit(self.limit)

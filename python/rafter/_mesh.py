@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Meshes: boxes, files, models of Gmsh in memory, and plain arrays."""
+
+import weakref
+
+import numpy as np
+
+from . import _core
+
+# Meshes by the numbers of the domains that UFL knows them by.
+_of_domain = weakref.WeakValueDictionary()
+
+# Cells of meshio: shape, degree, and where its nodes are in Gmsh's order (None: in the same).
+_MESHIO_CELLS = {
+    "line": ("interval", 1, None),
+    "line3": ("interval", 2, None),
+    "triangle": ("triangle", 1, None),
+    "triangle6": ("triangle", 2, None),
+    "quad": ("quadrilateral", 1, None),
+    "quad9": ("quadrilateral", 2, None),
+    "tetra": ("tetrahedron", 1, None),
+    "tetra10": ("tetrahedron", 2, [0, 1, 2, 3, 4, 5, 6, 7, 9, 8]),
+    "hexahedron": ("hexahedron", 1, None),
+    "hexahedron27": ("hexahedron", 2, [0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 16, 9, 17, 10, 18, 19, 12, 15, 13, 14, 24, 22, 20, 21, 23, 25, 26]),
+    "wedge": ("prism", 1, None),
+    "pyramid": ("pyramid", 1, None),
+}
+_DIM = {"point": 0, "interval": 1, "triangle": 2, "quadrilateral": 2, "tetrahedron": 3, "hexahedron": 3, "prism": 3, "pyramid": 3}
+_UFL_CELL = {"point": "vertex"}
+
+
+class Mesh:
+    """A mesh of intervals, triangles, quadrilaterals, tetrahedra, hexahedra, prisms or pyramids, also mixed and curved.
+
+    It is made by box(), read_mesh() and the functions beside them, and keeps the meshes that it was refined from: multigrid
+    makes its levels of them. Spaces on one mesh may occur in one form.
+    """
+
+    def __init__(self, core):
+        self.core = core
+        self._domain = None
+        self._spaces = {}
+
+    @property
+    def dim(self):
+        """Dimension of the cells and of the space."""
+        return self.core.dim
+
+    @property
+    def num_cells(self):
+        return self.core.num_cells
+
+    @property
+    def cells_by_shape(self):
+        """Number of cells of each shape, such as {"hexahedron": 512}."""
+        return self.core.cells_by_shape
+
+    @property
+    def points(self):
+        """Geometry nodes, shape (node, dim)."""
+        return self.core.points
+
+    @property
+    def groups(self):
+        """Named groups of cells and facets: (dimension, name, number)."""
+        return self.core.groups
+
+    def tags(self, name, dim=None):
+        """Numbers of the groups with this name, for dx(...) and ds(...): of facets, or of the dimension that is given."""
+        dim = self.dim - 1 if dim is None else dim
+        found = tuple(number for of_dim, of_name, number in self.groups if (of_dim, of_name) == (dim, name))
+        if not found:
+            names = sorted(of_name for of_dim, of_name, _ in self.groups if of_dim == dim)
+            raise _core.InputError(f"the mesh has no group '{name}' of dimension {dim}; it has: {', '.join(names) or 'none'}")
+        return found
+
+    def cell_tags(self, name):
+        """Numbers of the groups of cells with this name, for dx(...)."""
+        return self.tags(name, self.dim)
+
+    def refined(self, times=1):
+        """The mesh with all cells halved along all axes so many times."""
+        return Mesh(self.core.refined(times))
+
+    def periodic(self, *pairs):
+        """The mesh with parts of its boundary identified: mesh.periodic(("xmin", "xmax"), ...)."""
+        return Mesh(self.core.periodic([tuple(pair) for pair in pairs]))
+
+    def write(self, path):
+        """Writes a file: .msh (Gmsh) or .mesh (MFEM)."""
+        self.core.write(str(path))
+
+    def ufl_domain(self):
+        """The domain of UFL, as SpatialCoordinate(mesh), FacetNormal(mesh) and FunctionSpace(mesh, ...) take it."""
+        if self._domain is None:
+            import ufl
+
+            from ._elements import Element, ufl_cell
+
+            cell = ufl_cell(self)
+            self._domain = ufl.Mesh(Element("Lagrange", cell, self.core.degree, (self.dim,)))
+            _of_domain[self._domain.ufl_id()] = self
+        return self._domain
+
+    def __repr__(self):
+        shapes = ", ".join(f"{count} {shape}" for shape, count in sorted(self.cells_by_shape.items()))
+        return f"<rafter.Mesh: {shapes} in {self.dim}D>"
+
+
+def mesh_of(domain):
+    """The mesh of a domain of UFL."""
+    mesh = _of_domain.get(domain.ufl_id())
+    if mesh is None:
+        raise _core.InputError("the form is on a domain that is no mesh of Rafter: make its spaces on one, as rafter.FunctionSpace(mesh, ...)")
+    return mesh
+
+
+def box(cells, size=None, shape="", degree=1, refine=0):
+    """A box from 0 to `size` (1 along each axis) with so many cells along each axis.
+
+    `shape`: the name of a shape, "mixed", or "" (intervals, quadrilaterals, hexahedra). Facets are in the groups 1 to 2*dim, named
+    xmin, xmax, ymin, ymax, zmin, zmax, and cells in group 1.
+    """
+    cells = [int(n) for n in np.atleast_1d(cells)]
+    return Mesh(_core.box(cells, [float(s) for s in np.atleast_1d(size)] if size is not None else [], shape, degree, refine))
+
+
+def read_mesh(path, merge=None):
+    """A mesh of a file of Gmsh or MFEM. `merge`: nodes that are closer than this length are one."""
+    return Mesh(_core.read_mesh(str(path), merge))
+
+
+def mesh_from_arrays(points, cells, cell_tags=None, facets=None, facet_tags=None, names=None, source="arrays"):
+    """A mesh of plain arrays.
+
+    points: shape (node, dim). cells: {shape: nodes of shape (cell, node)}, or {(shape, degree): nodes} in Gmsh's order of nodes.
+    cell_tags: {the same keys: numbers of groups, shape (cell)}. facets: corners, shape (facet, corner), padded with -1 where facets
+    differ; facet_tags: numbers of groups, shape (facet). names: {(dimension, number): name}.
+    """
+    points = np.atleast_2d(np.asarray(points, dtype=float))
+    raw, dim = [], 0
+    for key, nodes in cells.items():
+        shape, degree = (key, 1) if isinstance(key, str) else key
+        if shape not in _DIM:
+            raise _core.InputError(f"'{shape}' is no shape of cells; accepted: {', '.join(sorted(_DIM))}")
+        dim = max(dim, _DIM[shape])
+        nodes = np.array(nodes, dtype=np.int32)
+        if shape == "tetrahedron" and degree == 1 and nodes.size and nodes.min() >= 0 and nodes.max() < len(points):
+            _turn_inverted(points, nodes)
+        tags = np.zeros(len(nodes), np.int32) if cell_tags is None or key not in cell_tags else cell_tags[key]
+        raw.append((shape, degree, nodes, np.ascontiguousarray(tags, dtype=np.int32)))
+        if nodes.size and (nodes.min() < 0 or nodes.max() >= len(points)):
+            raise _core.InputError(f"cells of shape '{shape}' name nodes from {nodes.min()} to {nodes.max()}, but there are {len(points)} points")
+    in_space = np.zeros((len(points), 3))
+    in_space[:, : points.shape[1]] = points
+    corners = np.full((0, 4), -1, np.int32)
+    if facets is not None:
+        facets = np.atleast_2d(np.asarray(facets, dtype=np.int32))
+        corners = np.full((len(facets), 4), -1, np.int32)
+        corners[:, : facets.shape[1]] = facets
+    tags = np.zeros(len(corners), np.int32) if facet_tags is None else np.ascontiguousarray(facet_tags, dtype=np.int32)
+    listed = [(int(d), str(name), int(number)) for (d, number), name in (names or {}).items()]
+    return Mesh(_core.mesh_from_arrays(dim, in_space, raw, corners, tags, listed, source))
+
+
+def _turn_inverted(points, tetrahedra):
+    """Exchanges two corners of tetrahedra that are inverted: other codes do not mind their orientation."""
+    corners = points[tetrahedra]
+    edges = corners[:, 1:] - corners[:, :1]
+    inverted = np.linalg.det(edges) < 0
+    tetrahedra[inverted] = tetrahedra[inverted][:, [0, 1, 3, 2]]
+
+
+def mesh_from_meshio(mesh):
+    """A mesh of meshio: its cells of the highest dimension, and as groups of facets those below, by "gmsh:physical"."""
+    tags_of_blocks = mesh.cell_data.get("gmsh:physical", [np.zeros(len(block.data), np.int32) for block in mesh.cells])
+    known = [(block, np.asarray(tags), *_MESHIO_CELLS[block.type]) for block, tags in zip(mesh.cells, tags_of_blocks)
+             if block.type in _MESHIO_CELLS]
+    unknown = sorted({block.type for block in mesh.cells} - set(_MESHIO_CELLS) - {"vertex"})
+    if unknown or not known:
+        raise _core.InputError(f"cells of meshio that are not read: {', '.join(unknown) or 'there are none'}")
+    dim = max(_DIM[shape] for _, _, shape, _, _ in known)
+    cells, cell_tags, facets, facet_tags = {}, {}, [], []
+    for block, tags, shape, degree, order in known:
+        if _DIM[shape] == dim:
+            nodes = block.data if order is None else block.data[:, order]
+            cells.setdefault((shape, degree), []).append(nodes)
+            cell_tags.setdefault((shape, degree), []).append(tags)
+        elif _DIM[shape] == dim - 1:
+            corners = np.full((len(block.data), 4), -1, np.int32)
+            num_corners = {"interval": 2, "triangle": 3, "quadrilateral": 4}.get(shape, 1)
+            corners[:, :num_corners] = block.data[:, :num_corners]
+            facets.append(corners)
+            facet_tags.append(tags)
+    names = {(int(data[1]), int(data[0])): name for name, data in mesh.field_data.items()}
+    return mesh_from_arrays(mesh.points[:, :dim], {key: np.vstack(parts) for key, parts in cells.items()},
+                            {key: np.concatenate(parts) for key, parts in cell_tags.items()},
+                            np.vstack(facets) if facets else None, np.concatenate(facet_tags) if facets else None, names, "meshio")
+
+
+def mesh_from_gmsh(model=None):
+    """The mesh of a model of Gmsh in memory, gmsh.model by default, with its physical groups."""
+    import os
+    import tempfile
+
+    import gmsh
+
+    if model is not None and model is not gmsh.model:
+        gmsh.model.setCurrent(model)
+    with tempfile.TemporaryDirectory() as folder: # Rafter's reader knows all of Gmsh's cells, orders and groups
+        path = os.path.join(folder, "model.msh")
+        gmsh.write(path)
+        return read_mesh(path)

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Operators and vectors of forms, as SciPy takes them."""
+
+import numpy as np
+import scipy.sparse
+import scipy.sparse.linalg
+
+from . import _core
+from ._lowering import Lowering
+
+
+class Operator(scipy.sparse.linalg.LinearOperator):
+    """The operator of a bilinear form, matrix-free: y = A @ x, also of blocks of vectors.
+
+    Rows and columns of unknowns that `bcs` fix are those of the identity. Vectors are those of Function.values (of mixed spaces they
+    hold those of the parts one after the other, each padded to a multiple of 16 numbers). device: "host", "opencl:0", ...; degree: of
+    quadrature; plan: a text, as `rafter kernel` prints it.
+    """
+
+    def __init__(self, a, bcs=(), device="host", threads=0, plan="", degree=None):
+        self._lowering = lowering = Lowering()
+        form = lowering.form(a)
+        if form is None or form.rank != 2:
+            raise _core.InputError("Operator takes a bilinear form, with a test and a trial function")
+        self.core = _core.Operator(form, [bc.core(lowering) for bc in bcs], _core.RunArguments(device, threads, plan, degree), self._data())
+        super().__init__(np.dtype(float), (self.core.rows, self.core.columns))
+
+    def _data(self):
+        return _core.DataArguments([(name, part.values) for name, part in self._lowering.data()], self._lowering.parameters())
+
+    def update(self):
+        """Takes the present values of the functions and constants in the form. Nothing is compiled."""
+        self.core.bind(self._data())
+        return self
+
+    def _matvec(self, x):
+        y = np.empty(self.shape[0])
+        self.core.apply(np.ascontiguousarray(x, dtype=float).ravel(), y)
+        return y
+
+    def diagonal(self):
+        return self.core.diagonal()
+
+    def to_csr(self):
+        """The matrix, as scipy.sparse.csr_matrix."""
+        values, columns, starts = self.core.compressed_rows()
+        return scipy.sparse.csr_matrix((values, columns, starts), shape=self.shape)
+
+    @property
+    def constrained(self):
+        """Entries of vectors that conditions fix."""
+        return self.core.constrained
+
+    def __str__(self):
+        return "\n".join([f"operator with {self.shape[0]} rows", *self.core.describe()])
+
+
+def assemble(form, device="host", threads=0, degree=None):
+    """A number for a functional, the vector of a linear form, or the Operator of a bilinear form (without conditions)."""
+    lowering = Lowering()
+    lowered = lowering.form(form)
+    if lowered is None:
+        return 0.0
+    if lowered.rank == 2:
+        return Operator(form, device=device, threads=threads, degree=degree)
+    run = _core.RunArguments(device, threads, "", degree)
+    data = _core.DataArguments([(name, part.values) for name, part in lowering.data()], lowering.parameters())
+    if lowered.rank == 1:
+        spaces = [leaf.core for argument in form.arguments() for leaf in lowering.leaves(argument.ufl_function_space(), argument.part())]
+        return _core.assemble_vector(lowered, spaces, run, data)
+    spaces = [part.leaf.core for _, part in lowering.data()] or [_any_space(form)]
+    return _core.assemble_scalar(lowered, spaces, run, data)
+
+
+def _any_space(form):
+    """A functional without functions needs a mesh all the same."""
+    from ._mesh import mesh_of
+    from ._spaces import FunctionSpace
+
+    return FunctionSpace(mesh_of(form.ufl_domain()), "Lagrange", 1).leaves()[0].core

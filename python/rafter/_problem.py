@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Problems and their solutions: what the command does with a problem file, for forms of UFL."""
+
+import json
+import os
+
+import numpy as np
+import ufl
+
+from . import _core
+from ._lowering import Lowering
+from ._spaces import DirichletBC, Function, LeafValues, space_of
+
+
+class NullSpace:
+    """What fixes the part of a field that the form leaves open: mean=0.0 (or one for each component), point=[...] with value=0.0, or
+    rigid_modes=True. `field`: the number of the unknown or of the part of a mixed space."""
+
+    def __init__(self, field=0, mean=None, point=None, value=0.0, rigid_modes=False):
+        if (mean is not None) + (point is not None) + bool(rigid_modes) != 1:
+            raise _core.InputError("NullSpace takes one of mean, point and rigid_modes")
+        self.field = field
+        if mean is not None:
+            self.kind, self.values, self.point = "mean", np.atleast_1d(mean), []
+        elif point is not None:
+            self.kind, self.values, self.point = "point", np.atleast_1d(value), list(np.atleast_1d(point))
+        else:
+            self.kind, self.values, self.point = "rigid_modes", [], []
+
+    def core(self, sizes):
+        values = [float(v) for v in self.values]
+        if len(values) == 1:
+            values = values * sizes[self.field]
+        return (self.field, self.kind, values, [float(x) for x in self.point])
+
+
+class Solution:
+    """How a problem was solved. `report` is the text of the command, `to_dict()` what `rafter solve --json` writes."""
+
+    def __init__(self, core):
+        self.core = core
+
+    @property
+    def converged(self):
+        return self.core.is_converged
+
+    @property
+    def report(self):
+        return self.core.to_text(False)
+
+    def details(self):
+        """The report with what `--verbose` adds."""
+        return self.core.to_text(True)
+
+    def to_dict(self):
+        return json.loads(self.core.to_json())
+
+    @property
+    def iterations(self):
+        return self.to_dict()["iterations"]
+
+    @property
+    def functionals(self):
+        """Values of the functionals, by name."""
+        return self.to_dict().get("functionals", {})
+
+    @property
+    def errors(self):
+        """Relative errors where an exact solution is known: {field: {"l2": ..., "h1": ...}}."""
+        return self.to_dict().get("errors", {})
+
+    @property
+    def fields(self):
+        """The solution of a problem file, by field: objects with `values`, `at_nodes()` and evaluation at points."""
+        return {name: LeafValues(_FileLeaf(self.core.space(i)), self.core.values(i)) for i, name in enumerate(self.core.names)}
+
+    def __repr__(self):
+        return f"<rafter.Solution: {self.core.status}>"
+
+
+class _FileLeaf:
+    """A space of a problem file, as LeafValues takes it."""
+
+    def __init__(self, core):
+        self.core, self._nodes = core, core.nodes()
+        self.size = self._nodes[1].shape[1]
+        self.shape = (self.size,) if self.size > 1 else ()
+
+    def nodes(self):
+        return self._nodes
+
+
+class Problem:
+    """Equations with everything that belongs to them: solve() fills the unknown functions.
+
+    equation: a == L, or F == 0 with F a residual of the unknowns (Newton's method; its derivative is found).
+    unknowns: a Function, or a list of them for forms on ufl.MixedFunctionSpace, in the order of its parts.
+    bcs: DirichletBC. null_space: NullSpace. energy: the functional whose derivative F is, for the line search.
+    functionals: {name: form of rank 0}. exact: {unknown: expression of x}, whose errors are reported; max_l2_error, max_h1_error in
+    `check` make larger ones an error.
+    solver, newton, output, check, numerics: the sections of a problem file, as dictionaries with all their keys.
+    initial: True to start from the present values of the unknowns (always so with F).
+    """
+
+    def __init__(self, equation, unknowns, bcs=(), null_space=(), energy=None, functionals=None, exact=None, solver=None, newton=None,
+                 output=None, output_fields=None, check=None, numerics=None, title="", device="host", threads=0, plan="", degree=None,
+                 initial=None):
+        self.unknowns = list(unknowns) if isinstance(unknowns, (list, tuple)) else [unknowns]
+        self.equation = equation
+        self.bcs = [bcs] if isinstance(bcs, DirichletBC) else list(bcs)
+        self.null_space = [null_space] if isinstance(null_space, NullSpace) else list(null_space)
+        self.energy, self.functionals, self.exact, self.title = energy, functionals or {}, exact or {}, title
+        self.sections = {"solver": solver, "newton": newton, "output": output, "check": check, "numerics": numerics}
+        self.output_fields = output_fields or {}
+        self.run = _core.RunArguments(device, threads, plan, degree)
+        self.initial = initial
+
+    # Names, in the order of the parts of all unknowns.
+    def _names(self):
+        names = []
+        for unknown in self.unknowns:
+            many = len(unknown.parts) > 1
+            names.append([f"{unknown.name}_{i}" if many else unknown.name for i in range(len(unknown.parts))])
+        return names
+
+    def _lowering(self, names):
+        is_of_parts = len(self.unknowns) > 1
+        return _ProblemLowering(self.unknowns, names, is_of_parts)
+
+    def core(self):
+        """The problem of the core, with the present values of functions and constants."""
+        lhs, rhs = self.equation.lhs, self.equation.rhs
+        is_residual = len(lhs.arguments()) == 1
+        names = self._names()
+        lowering = self._lowering(names)
+        result = _core.Problem()
+        result.title, result.run = self.title, self.run
+        parts = [part for unknown in self.unknowns for part in unknown.parts]
+        flat_names = [name for of_one in names for name in of_one]
+        result.unknowns = [(leaf.core, name) for leaf, name in zip(lowering.leaves_of_unknowns(), flat_names)]
+        if is_residual:
+            if not _is_zero(rhs):
+                lhs = lhs - rhs
+            result.F = lowering.form(lhs)
+            if self.energy is not None:
+                result.energy = lowering.form(self.energy)
+        else:
+            result.a = lowering.form(lhs)
+            result.L = None if _is_zero(rhs) else lowering.form(rhs)
+        result.conditions = [bc.core(lowering) for bc in self.bcs]
+        result.null_space = [of.core([part.leaf.size for part in parts]) for of in self.null_space]
+        result.functionals = [(name, lowering.form(form)) for name, form in self.functionals.items()]
+        result.output_fields = [(name, lowering.expression(e)) for name, e in self.output_fields.items()]
+        result.exact = [(self._number(unknown), lowering.expression(e)) for unknown, e in self.exact.items()]
+        for name, part in lowering.data():
+            result.add_data(name, part.leaf.core, part.values)
+        result.parameters = lowering.parameters()
+        if self.initial or (self.initial is None and is_residual):
+            for part in parts:
+                result.add_initial(part.values)
+        result.options = _problem_text(parts, flat_names, is_residual, self.sections)
+        return result
+
+    def _number(self, unknown):
+        """The number of the field of an unknown among all fields."""
+        number = 0
+        for other in self.unknowns:
+            if other is unknown:
+                return number
+            number += len(other.parts)
+        raise _core.InputError(f"exact: '{getattr(unknown, 'name', unknown)}' is no unknown of the problem")
+
+    def solve(self, progress=None, check=True):
+        """Solves the problem, fills the unknowns, and returns the Solution.
+
+        progress: True prints what happens; or a function of a line of text. check: raise SolverError where the solve does not converge
+        or errors are too large, with the text of the command.
+        """
+        core = self.core().solve(*_callbacks(progress))
+        parts = [part for unknown in self.unknowns for part in unknown.parts]
+        for i, part in enumerate(parts):
+            part.values[:] = core.values(i)
+        return _checked(core, check)
+
+
+class _ProblemLowering(Lowering):
+    """Of several unknowns on one space each has a space of its own in the core."""
+
+    def __init__(self, unknowns, names, is_of_parts):
+        super().__init__(list(zip(unknowns, names)))
+        self._all = unknowns
+
+    def leaves_of_unknowns(self):
+        return [part.leaf for unknown in self._all for part in unknown.parts]
+
+    def leaves(self, space, part=None):
+        if part is not None:
+            return [p.leaf for p in self._all[part].parts]
+        found = [unknown for unknown in self._all if unknown.ufl_function_space() is space_of(space)]
+        if len(found) == 1:
+            return [p.leaf for p in found[0].parts]
+        return super().leaves(space, part)
+
+
+def solve(equation, unknowns=None, bcs=(), progress=None, check_solution=True, **arguments):
+    """Solves a problem file, solve("beam.toml", solver={"rtol": 1e-10}), or an equation: solve(a == L, u, bcs, ...), as Problem takes it.
+
+    Returns the Solution. Of a problem file, keys of all sections may be given: they replace those of the file.
+    """
+    if isinstance(equation, (str, os.PathLike)):
+        run = _core.RunArguments(arguments.pop("device", "host"), arguments.pop("threads", 0), arguments.pop("plan", ""), None)
+        overrides = [f"{section}.{key}={_toml(value)}" for section, keys in arguments.items() for key, value in keys.items()]
+        return _checked(_core.solve_file(os.fspath(equation), overrides, run, *_callbacks(progress)), check_solution)
+    return Problem(equation, unknowns, bcs, **arguments).solve(progress, check_solution)
+
+
+def _checked(core, check):
+    solution = Solution(core)
+    if check and core.status != "converged":
+        raise _core.SolverError(f"{core.status}: {core.message}" if core.message else core.status)
+    return solution
+
+
+def _callbacks(progress):
+    if progress is None or progress is False:
+        return None, None
+    return (print if progress is True else progress), None
+
+
+def _is_zero(form):
+    return isinstance(form, (int, float)) and form == 0 or isinstance(form, (ufl.ZeroBaseForm, ufl.classes.Zero))
+
+
+def _problem_text(parts, names, is_residual, sections):
+    """The sections as a problem file, whose mesh and forms stand for those of the core: its reader knows every key."""
+    tests = ["v"] if len(names) == 1 else [f"v_{name}" for name in names]
+    form = " + ".join(f"inner({name}, {test})*dx" for name, test in zip(names, tests))
+    lines = ['mesh.box = { cells = [2, 2, 2], shape = "hexahedron" }']
+    for part, name in zip(parts, names):
+        components = f", components = {part.leaf.size}" if part.leaf.shape else ""
+        lines.append(f"fields.{name} = {{ degree = {part.leaf.degree}{components} }}")
+    lines.append(f"forms.{'F' if is_residual else 'a'} = {json.dumps(form)}")
+    for section, keys in sections.items():
+        if keys:
+            lines.append(f"[{section}]")
+            lines += [f"{key} = {_toml(value)}" for key, value in keys.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value):
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {_toml(v)}" for key, v in value.items()) + " }"
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return "[" + ", ".join(_toml(v) for v in value) + "]"
+    if isinstance(value, (float, np.floating)):
+        return repr(float(value))
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    return json.dumps(os.fspath(value) if isinstance(value, os.PathLike) else str(value))

@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Function spaces, functions, constants and boundary conditions: objects of UFL with numbers behind them."""
+
+import itertools
+import math
+
+import numpy as np
+import ufl
+
+from . import _core
+from ._elements import Element, leaves_of, ufl_cell
+from ._mesh import Mesh, mesh_of
+
+_numbers = itertools.count()
+
+
+class Leaf:
+    """A Lagrange space that a space is made of: its components are `offset` to `offset + size - 1` of all, row by row."""
+
+    def __init__(self, mesh, degree, shape, offset, name):
+        self.degree, self.shape, self.offset = degree, shape, offset
+        self.size = math.prod(shape)
+        self.core = _core.space(mesh.core, "Lagrange", degree, self.size if shape else 0, name)
+        self._nodes = None
+
+    def nodes(self):
+        """Coordinates of nodes, shape (node, dim), and the entries of vectors at them, shape (node, component)."""
+        if self._nodes is None:
+            self._nodes = self.core.nodes()
+        return self._nodes
+
+    def entry_of_component(self, component):
+        """Index of a component in expressions of the core: those of a tensor stand in one row."""
+        return component if self.shape else None
+
+
+class FunctionSpace(ufl.FunctionSpace):
+    """Functions on a mesh: FunctionSpace(mesh, "Lagrange", 2), with shape=(3,) those of vectors, or with an element of basix.ufl.
+
+    Degrees go up to 12. Mixed elements of basix.ufl are taken apart; `sub(i)` names their parts in boundary conditions.
+    """
+
+    def __init__(self, mesh, element, degree=None, shape=(), components=None):
+        if not isinstance(mesh, Mesh):
+            mesh = mesh_of(ufl.domain.as_domain(mesh))
+        if isinstance(element, str):
+            if degree is None:
+                raise _core.InputError(f"FunctionSpace(mesh, '{element}', degree): the degree is missing")
+            if components is not None:
+                shape = (int(components),)
+            element = Element(element, ufl_cell(mesh), degree, shape)
+        elif isinstance(element, tuple):  # (family, degree) or (family, degree, shape), as DOLFINx takes it
+            element = Element(element[0], ufl_cell(mesh), element[1], element[2] if len(element) > 2 else ())
+        super().__init__(mesh.ufl_domain(), element)
+        self.mesh = mesh
+        self._leaf_arguments = leaves_of(element)
+        for leaf_degree, _ in self._leaf_arguments:
+            mesh.core.reserve(leaf_degree)
+        self._leaves = {}
+
+    def leaves(self, part=None):
+        """The Lagrange spaces that it is made of. `part`: of a MixedFunctionSpace, whose parts are fields of their own."""
+        if part not in self._leaves:
+            offsets = itertools.accumulate((math.prod(shape) for _, shape in self._leaf_arguments), initial=0)
+            names = ["u"] if len(self._leaf_arguments) == 1 else [f"u{i}" for i in range(len(self._leaf_arguments))]
+            self._leaves[part] = [Leaf(self.mesh, degree, shape, offset, name)
+                                  for (degree, shape), offset, name in zip(self._leaf_arguments, offsets, names)]
+        return self._leaves[part]
+
+    @property
+    def num_dofs(self):
+        """Number of unknowns."""
+        return sum(leaf.core.num_dofs for leaf in self.leaves())
+
+    @property
+    def nodes(self):
+        """Coordinates of the nodes, shape (node, dim)."""
+        return self._only_leaf("nodes").nodes()[0]
+
+    def sub(self, i):
+        """Part i of a mixed space, for boundary conditions."""
+        return Part(self, self.leaves()[i], i)
+
+    def _only_leaf(self, what):
+        leaves = self.leaves()
+        if len(leaves) > 1:
+            raise _core.InputError(f"{what}: the space is mixed; ask one of its parts")
+        return leaves[0]
+
+    def __repr__(self):
+        return f"rafter.FunctionSpace({self.mesh!r}, {self.ufl_element()!r})"
+
+    def __eq__(self, other):
+        return self is other
+
+    __hash__ = ufl.FunctionSpace.__hash__
+
+
+class Part:
+    """A part of a mixed space."""
+
+    def __init__(self, of, leaf, number):
+        self.of, self.leaf, self.number = of, leaf, number
+
+
+def space_of(ufl_space):
+    """The space of Rafter for one of UFL, which may be ufl.FunctionSpace(domain of a mesh, element)."""
+    if isinstance(ufl_space, FunctionSpace):
+        return ufl_space
+    mesh = mesh_of(ufl_space.ufl_domain())
+    key = ufl_space.ufl_element()
+    if key not in mesh._spaces:
+        mesh._spaces[key] = FunctionSpace(mesh, key)
+    return mesh._spaces[key]
+
+
+class LeafValues:
+    """A function of one Lagrange space, with its values."""
+
+    def __init__(self, leaf, values=None):
+        self.leaf = leaf
+        self.values = np.zeros(leaf.core.size) if values is None else values
+
+    def at_nodes(self):
+        """Values at the nodes, shape (node, component)."""
+        return self.values[self.leaf.nodes()[1]]
+
+    def __call__(self, points):
+        """Values at points, shape (point, dim) or (dim): shape (point, *shape), NaN outside of the mesh."""
+        points = np.asarray(points, dtype=float)
+        many = np.ascontiguousarray(np.atleast_2d(points) if points.ndim else points.reshape(1, 1))
+        found = self.leaf.core.evaluate(self.values, many).reshape(len(many), *self.leaf.shape)
+        return found if points.ndim == 2 else found[0]
+
+    def interpolate(self, value):
+        """Takes the values of a function of x at the nodes: x has the shape (dim, node), values (*shape, node) or (node)."""
+        points, entries = self.leaf.nodes()
+        found = np.asarray(value(points.T) if callable(value) else value, dtype=float)
+        size = self.leaf.size
+        if found.ndim and found.shape[-1] == len(points):
+            found = found.reshape(-1, len(points)).T
+        elif found.size in (1, size):
+            found = np.broadcast_to(found.reshape(1, -1), (len(points), size))
+        if found.shape != (len(points), size):
+            raise _core.InputError(f"interpolate: values of shape {found.shape} at {len(points)} nodes; accepted is "
+                                   f"{(size, len(points)) if self.leaf.shape else (len(points),)}")
+        self.values[entries] = found
+        return self
+
+
+class Function(ufl.Coefficient):
+    """A function of a space: in forms a coefficient, and where it is solved for the unknown.
+
+    `values` is its vector as an array of NumPy (of mixed spaces there is one for each part: `parts[i].values`); u(points) evaluates it.
+    """
+
+    def __init__(self, V, name=None):
+        V = space_of(V)
+        super().__init__(V)
+        self.name = name or f"f{next(_numbers)}"
+        self.parts = [LeafValues(leaf) for leaf in V.leaves()]
+
+    def function_space(self):
+        return self.ufl_function_space()
+
+    @property
+    def values(self):
+        return self._only_part().values
+
+    @values.setter
+    def values(self, values):
+        self._only_part().values[:] = values
+
+    def at_nodes(self):
+        """Values at V.nodes, shape (node, component)."""
+        return self._only_part().at_nodes()
+
+    def __call__(self, *points, **arguments):
+        if len(points) == 1 and not arguments and not isinstance(points[0], (ufl.core.expr.Expr, str)):
+            return self._only_part()(points[0])
+        return super().__call__(*points, **arguments)
+
+    def interpolate(self, value):
+        """Takes the values at the nodes of a function of x (shape (dim, node)), a number, an expression of UFL or a Function."""
+        part = self._only_part()
+        if isinstance(value, Function):
+            return self.interpolate(lambda x: np.moveaxis(value(np.ascontiguousarray(x.T)), 0, -1))
+        if isinstance(value, ufl.core.expr.Expr):
+            from ._lowering import Lowering
+
+            lowering = Lowering()
+            e = lowering.expression(value)
+            points, entries = part.leaf.nodes()
+            part.values[entries] = e.at_points(np.ascontiguousarray(points), lowering.parameters())
+            return self
+        part.interpolate(value)
+        return self
+
+    def project(self, value):
+        """Takes the projection of an expression of UFL, which may hold other functions: least squares in each cell, means at nodes
+        that several cells have. It is exact for continuous functions of the space."""
+        from ._lowering import Lowering
+
+        lowering = Lowering()
+        part = self._only_part()
+        e = lowering.expression(ufl.as_ufl(value))
+        part.values[:] = part.leaf.core.project(e, [(known.leaf.core, known.values) for _, known in lowering.data()])
+        return self
+
+    def _only_part(self):
+        if len(self.parts) > 1:
+            raise _core.InputError(f"the function '{self.name}' is on a mixed space: ask one of its parts")
+        return self.parts[0]
+
+
+class Constant(ufl.Constant):
+    """A number, vector or matrix that is the same everywhere. Changing `value` recompiles nothing."""
+
+    def __init__(self, mesh, value, name=None):
+        value = np.asarray(value, dtype=float)
+        super().__init__(mesh.ufl_domain() if isinstance(mesh, Mesh) else mesh, shape=value.shape)
+        self.name = name or f"c{next(_numbers)}"
+        self._value = value.copy()
+
+    @property
+    def value(self):
+        return self._value if self._value.ndim else float(self._value)
+
+    @value.setter
+    def value(self, value):
+        self._value[...] = value
+
+    def __float__(self):
+        return float(self._value)
+
+
+class _ByTag(ufl.Constant):
+    def __init__(self, mesh, values):
+        super().__init__(mesh.ufl_domain())
+        self.by_tag = values
+
+
+def by_tag(mesh, values):
+    """A coefficient that is constant on groups of cells: by_tag(mesh, {"steel": 210.0, 2: 70.0})."""
+    return _ByTag(mesh, [(str(tag), float(value)) for tag, value in values.items()])
+
+
+class DirichletBC:
+    """A function has given values on a part of the boundary.
+
+    V: its space, or a part of a mixed one (V.sub(0)). value: a number or list, a function of one point x that returns such, a Constant,
+    or an expression of UFL in x and Constants. tags: numbers and names of groups of facets; where: a function of one point that says
+    whether the condition holds there (at all nodes of a facet); without both, the whole boundary. components: those that are fixed.
+    """
+
+    def __init__(self, V, value, tags=(), where=None, components=()):
+        self.space, self.value, self.where = V, value, where
+        tags = [tags] if isinstance(tags, (str, int)) else list(tags)
+        self.tags = [str(tag) for tag in tags]
+        self.components = [components] if isinstance(components, int) else [int(c) for c in components]
+
+    def leaf(self, resolve):
+        """The space that it is on, as `resolve` gives those of the unknowns."""
+        if isinstance(self.space, Part):
+            return resolve(self.space.of)[self.space.number]
+        leaves = resolve(space_of(self.space))
+        if len(leaves) > 1:
+            raise _core.InputError("a condition on a mixed space names one of its parts: DirichletBC(V.sub(0), ...)")
+        return leaves[0]
+
+    def core(self, lowering):
+        leaf = self.leaf(lowering.leaves)
+        expression = function = None
+        if isinstance(self.value, (ufl.core.expr.Expr, ufl.classes.Zero)):
+            expression = self._padded(lowering.expression(self.value), leaf)
+        elif callable(self.value):
+            function = self._function(self.value, leaf)
+        else:
+            values = np.asarray(self.value, dtype=float).ravel()
+            function = self._function(lambda x: values, leaf)
+        where = None if self.where is None else (lambda x: bool(self.where(np.asarray(x))))
+        return _core.Condition(leaf.core, self.tags, self.components, expression, function, where)
+
+    def _padded(self, e, leaf):
+        """The expression of all components, 0 for those that are not fixed."""
+        if not self.components or not leaf.shape or e.shape == list(leaf.shape):
+            return e
+        given = [e] if not e.shape else [e.at([i]) for i in range(e.shape[0])]
+        rows = [_core.Expr(0.0)] * leaf.size
+        for component, row in zip(self.components, given):
+            rows[component] = row
+        return _core.as_tensor(rows)
+
+    def _function(self, value, leaf):
+        def at(x):
+            found = np.asarray(value(np.asarray(x)), dtype=float).ravel()
+            if self.components and found.size == len(self.components):
+                all_of_them = np.zeros(leaf.size)
+                all_of_them[self.components] = found
+                found = all_of_them
+            elif found.size == 1 and leaf.size > 1:
+                found = np.full(leaf.size, found[0])
+            return found.tolist()
+
+        return at
