@@ -32,7 +32,8 @@ usage: ./rafter.sh COMMAND [ARGUMENTS]
   help                 this text (also --help)
 
 Environment: RAFTER_JOBS (parallel jobs; default: by processors and memory), RAFTER_INSTALL=0 (never install packages),
-RAFTER_NEEDS_OPENCL=0 and RAFTER_NEEDS_HYPRE=0 (tests of OpenCL and hypre are skipped where they are missing; otherwise they fail).
+RAFTER_NEEDS_OPENCL=0 and RAFTER_NEEDS_HYPRE=0 (tests of OpenCL and hypre are skipped where they are missing; otherwise they fail),
+RAFTER_NEEDS_PYTHON=0 (tests leave the package for Python out, whose requirements pip fetches to build/python-env).
 Packages are those of scripts/packages.txt; installing them needs root or sudo. Everything else stays in build/.
 TEXT
 }
@@ -131,17 +132,46 @@ numbered() {
   done
 }
 
+if [ "${RAFTER_NEEDS_PYTHON:-1}" = 0 ]; then python_package=OFF; else python_package=ON; fi
 cached() { grep -qs "^$1:[A-Z]*=$2\$" "$build/CMakeCache.txt"; }
 
 # Tests are configured only once they are asked for: they need more packages than the demo. hypre is looked for until it is found.
-is_configured() { [ -f "$build/build.ninja" ] && { [ "$1" = OFF ] || cached RAFTER_TESTS ON; } && ! cached HYPRE_LIBRARY HYPRE_LIBRARY-NOTFOUND; }
+is_configured() {
+  [ -f "$build/build.ninja" ] && { [ "$1" = OFF ] || { cached RAFTER_TESTS ON && cached RAFTER_PYTHON_PACKAGE "$python_package"; }; } &&
+    ! cached HYPRE_LIBRARY HYPRE_LIBRARY-NOTFOUND
+}
+
+# What the package for Python is built and tested with, in a folder of the build; prints its interpreter.
+environment_of_python() {
+  local folder=$build/python-env log=$build/python-env.log version
+  if ! cmp -s "$root/python/requirements.txt" "$folder/requirements.txt"; then
+    say "fetching what the package for Python is tested with, to $folder" >&2
+    {
+      /usr/bin/python3 -m venv --clear "$folder" && "$folder/bin/pip" install -q -r "$root/python/requirements.txt" &&
+        for version in 2025.2.1:0.10.0 2026.1.0:0.11.0; do
+          "$folder/bin/pip" install -q --no-deps --upgrade --target "$build/python-ufl-${version%:*}" \
+            fenics-ufl=="${version%:*}" fenics-basix=="${version#*:}"
+        done
+    } >"$log" 2>&1 || {
+      tail -n 15 "$log" >&2
+      fail "pip could not fetch what the package for Python is tested with (RAFTER_NEEDS_PYTHON=0 leaves it out); the whole log is $log"
+    }
+    cp "$root/python/requirements.txt" "$folder/requirements.txt"
+  fi
+  echo "$folder/bin/python"
+}
 
 configure() {
   local tests=$1 log=$build/configure.log
   if is_configured "$tests"; then return 0; fi
+  local with_python=()
   if [ "$tests" = OFF ] && cached RAFTER_TESTS ON; then tests=ON; fi
   mkdir -p "$build"
-  if ! (cd "$root" && cmake --preset release -DRAFTER_TESTS="$tests") >"$log" 2>&1; then
+  if [ "$tests" = ON ]; then
+    with_python=(-DRAFTER_PYTHON_PACKAGE="$python_package")
+    [ "$python_package" = OFF ] || with_python+=(-DPython_EXECUTABLE="$(environment_of_python)")
+  fi
+  if ! (cd "$root" && cmake --preset release -DRAFTER_TESTS="$tests" "${with_python[@]}") >"$log" 2>&1; then
     tail -n 30 "$log" >&2
     fail "CMake could not configure the build; the whole log is $log"
   fi

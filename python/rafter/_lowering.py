@@ -44,12 +44,17 @@ class Lowering:
         """The spaces of the unknowns and arguments."""
         return space_of(space).leaves(part)
 
+    def leaves_of(self, function):
+        """The spaces of a function."""
+        return [part.leaf for part in function.parts]
+
     # What was found
     # ------------------------------------------------------------------------------------------------------------
 
     def data(self):
-        """Names and values of the functions that were found, but for the unknowns."""
-        return [(name, part) for function, names in self._functions.items() for name, part in zip(names, function.parts)]
+        """Names, spaces and values of the functions that were found, but for the unknowns."""
+        return [(name, leaf.core, part.values) for function, names in self._functions.items()
+                for name, leaf, part in zip(names, self.leaves_of(function), function.parts)]
 
     def parameters(self):
         """Names and values of the constants that were found."""
@@ -212,7 +217,7 @@ class Lowering:
                 number = len(self._functions)
                 names = self._functions.setdefault(function, [f"w{number}" if len(function.parts) == 1 else f"w{number}_{i}"
                                                               for i in range(len(function.parts))])
-            result = [(part.leaf, _core.field(part.leaf.core, name)) for part, name in zip(function.parts, names)]
+            result = [(leaf, _core.field(leaf.core, name)) for leaf, name in zip(self.leaves_of(function), names)]
         self._parts[terminal] = result
         return result
 

@@ -26,7 +26,7 @@ class Operator(scipy.sparse.linalg.LinearOperator):
         super().__init__(np.dtype(float), (self.core.rows, self.core.columns))
 
     def _data(self):
-        return _core.DataArguments([(name, part.values) for name, part in self._lowering.data()], self._lowering.parameters())
+        return _core.DataArguments([(name, values) for name, _, values in self._lowering.data()], self._lowering.parameters())
 
     def update(self):
         """Takes the present values of the functions and constants in the form. Nothing is compiled."""
@@ -64,11 +64,11 @@ def assemble(form, device="host", threads=0, degree=None):
     if lowered.rank == 2:
         return Operator(form, device=device, threads=threads, degree=degree)
     run = _core.RunArguments(device, threads, "", degree)
-    data = _core.DataArguments([(name, part.values) for name, part in lowering.data()], lowering.parameters())
+    data = _core.DataArguments([(name, values) for name, _, values in lowering.data()], lowering.parameters())
     if lowered.rank == 1:
         spaces = [leaf.core for argument in form.arguments() for leaf in lowering.leaves(argument.ufl_function_space(), argument.part())]
         return _core.assemble_vector(lowered, spaces, run, data)
-    spaces = [part.leaf.core for _, part in lowering.data()] or [_any_space(form)]
+    spaces = [core for _, core, _ in lowering.data()] or [_any_space(form)]
     return _core.assemble_scalar(lowered, spaces, run, data)
 
 

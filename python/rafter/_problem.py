@@ -123,21 +123,18 @@ class Problem:
             names.append([f"{unknown.name}_{i}" if many else unknown.name for i in range(len(unknown.parts))])
         return names
 
-    def _lowering(self, names):
-        is_of_parts = len(self.unknowns) > 1
-        return _ProblemLowering(self.unknowns, names, is_of_parts)
-
     def core(self):
         """The problem of the core, with the present values of functions and constants."""
         lhs, rhs = self.equation.lhs, self.equation.rhs
         is_residual = len(lhs.arguments()) == 1
         names = self._names()
-        lowering = self._lowering(names)
+        lowering = _ProblemLowering(self.unknowns, names)
         result = _core.Problem()
         result.title, result.run = self.title, self.run
         parts = [part for unknown in self.unknowns for part in unknown.parts]
         flat_names = [name for of_one in names for name in of_one]
-        result.unknowns = [(leaf.core, name) for leaf, name in zip(lowering.leaves_of_unknowns(), flat_names)]
+        leaves = [leaf for unknown in self.unknowns for leaf in lowering.leaves_of(unknown)]
+        result.unknowns = [(leaf.core, name) for leaf, name in zip(leaves, flat_names)]
         if is_residual:
             if not _is_zero(rhs):
                 lhs = lhs - rhs
@@ -152,8 +149,8 @@ class Problem:
         result.functionals = [(name, lowering.form(form)) for name, form in self.functionals.items()]
         result.output_fields = [(name, lowering.expression(e)) for name, e in self.output_fields.items()]
         result.exact = [(self._number(unknown), lowering.expression(e)) for unknown, e in self.exact.items()]
-        for name, part in lowering.data():
-            result.add_data(name, part.leaf.core, part.values)
+        for name, core, values in lowering.data():
+            result.add_data(name, core, values)
         result.parameters = lowering.parameters()
         if self.initial or (self.initial is None and is_residual):
             for part in parts:
@@ -184,21 +181,30 @@ class Problem:
 
 
 class _ProblemLowering(Lowering):
-    """Of several unknowns on one space each has a space of its own in the core."""
+    """The core knows unknowns by their spaces: each has one of its own, which no other function is on."""
 
-    def __init__(self, unknowns, names, is_of_parts):
+    def __init__(self, unknowns, names):
         super().__init__(list(zip(unknowns, names)))
         self._all = unknowns
+        self._leaves = {}
+        for i, unknown in enumerate(unknowns):
+            V = unknown.ufl_function_space()
+            is_first = all(other.ufl_function_space() is not V for other in unknowns[:i])
+            self._leaves[unknown] = V.leaves() if is_first else V.leaves(f"unknown {i}")
 
-    def leaves_of_unknowns(self):
-        return [part.leaf for unknown in self._all for part in unknown.parts]
+    def leaves_of(self, function):
+        if function in self._leaves:
+            return self._leaves[function]
+        V = function.ufl_function_space()
+        is_of_unknown = any(unknown.ufl_function_space() is V for unknown in self._all)
+        return V.leaves("data") if is_of_unknown else super().leaves_of(function)
 
     def leaves(self, space, part=None):
         if part is not None:
-            return [p.leaf for p in self._all[part].parts]
-        found = [unknown for unknown in self._all if unknown.ufl_function_space() is space_of(space)]
-        if len(found) == 1:
-            return [p.leaf for p in found[0].parts]
+            return self._leaves[self._all[part]]
+        for unknown in self._all:
+            if unknown.ufl_function_space() is space_of(space):
+                return self._leaves[unknown]
         return super().leaves(space, part)
 
 

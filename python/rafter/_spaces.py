@@ -59,7 +59,8 @@ class FunctionSpace(ufl.FunctionSpace):
         self._leaves = {}
 
     def leaves(self, part=None):
-        """The Lagrange spaces that it is made of. `part`: of a MixedFunctionSpace, whose parts are fields of their own."""
+        """The Lagrange spaces that it is made of. `part`: another set of them, since the core tells fields by their spaces: that of a
+        part of a MixedFunctionSpace, or of functions that are data where unknowns are on the space, too."""
         if part not in self._leaves:
             offsets = itertools.accumulate((math.prod(shape) for _, shape in self._leaf_arguments), initial=0)
             names = ["u"] if len(self._leaf_arguments) == 1 else [f"u{i}" for i in range(len(self._leaf_arguments))]
@@ -204,7 +205,7 @@ class Function(ufl.Coefficient):
         lowering = Lowering()
         part = self._only_part()
         e = lowering.expression(ufl.as_ufl(value))
-        part.values[:] = part.leaf.core.project(e, [(known.leaf.core, known.values) for _, known in lowering.data()])
+        part.values[:] = part.leaf.core.project(e, [(core, values) for _, core, values in lowering.data()])
         return self
 
     def _only_part(self):
