@@ -40,6 +40,8 @@ def mentioned(page, text, folders, modules):
 
 
 def exists(root, path):
+    if (pathlib.Path(root) / "tests" / f"{path}_test.py").exists():  # the name of a test, such as python/report
+        return True
     path = pathlib.Path(root) / path
     return path.exists() or any(path.with_name(path.name + ending).exists() for ending in ENDINGS)
 
@@ -77,6 +79,7 @@ CASES = [
     ("a path that is gone", {"docs/a.md": "\n`src/gone.hpp`", "src/b.hpp": ""}, "docs/a.md:2: there is no src/gone.hpp"),
     ("a path in a module", {"a.md": "`mesh/b.hpp` `mesh/gone.hpp`", "rafter/mesh/b.hpp": ""}, "a.md:1: there is no mesh/gone.hpp"),
     ("a folder", {"a.md": "`src/` `src/c/`", "src/b.hpp": ""}, "there is no src/c/"),
+    ("a test in Python", {"a.md": "`python/b` `python/gone`", "tests/python/b_test.py": "", "python/c.py": ""}, "a.md:1: there is no python/gone"),
     ("a placeholder", {"a.md": "`src/NAME.hpp` `src/<x>.hpp` `src/A`", "src/b.hpp": ""}, None),
     ("a link", {"docs/a.md": "[b](../src/b.hpp#part) [web](https://example.org)", "src/b.hpp": ""}, None),
     ("a link that is gone", {"docs/a.md": "[b](src/b.hpp)", "src/b.hpp": ""}, "there is no src/b.hpp"),

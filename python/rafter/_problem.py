@@ -155,7 +155,7 @@ class Problem:
         if self.initial or (self.initial is None and is_residual):
             for part in parts:
                 result.add_initial(part.values)
-        result.options = _problem_text(parts, flat_names, is_residual, self.sections)
+        result.options = _problem_text(parts, flat_names, is_residual, self.sections, [number for number, _ in result.exact])
         return result
 
     def _number(self, unknown):
@@ -237,8 +237,11 @@ def _is_zero(form):
     return isinstance(form, (int, float)) and form == 0 or isinstance(form, (ufl.ZeroBaseForm, ufl.classes.Zero))
 
 
-def _problem_text(parts, names, is_residual, sections):
-    """The sections as a problem file, whose mesh and forms stand for those of the core: its reader knows every key."""
+def _problem_text(parts, names, is_residual, sections, exact):
+    """The sections as a problem file, whose mesh, forms and exact solutions stand for those of the core: its reader knows every key."""
+    if sections["check"]:
+        zeros = {names[i]: [0.0] * parts[i].leaf.size if parts[i].leaf.shape else 0.0 for i in exact}
+        sections = sections | {"check": zeros | sections["check"]}
     tests = ["v"] if len(names) == 1 else [f"v_{name}" for name in names]
     form = " + ".join(f"inner({name}, {test})*dx" for name, test in zip(names, tests))
     lines = ['mesh.box = { cells = [2, 2, 2], shape = "hexahedron" }']

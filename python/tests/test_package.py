@@ -326,6 +326,17 @@ def test_messages():
         rafter.read_mesh("no-such.msh")
 
 
+def test_errors_that_are_too_large_are_raised():
+    mesh = rafter.box([4, 4])
+    V = rafter.FunctionSpace(mesh, "Lagrange", 1)
+    exact, u = ufl.sin(3 * ufl.SpatialCoordinate(mesh)[0]), rafter.Function(V, name="u")
+    a, L = laplace(V, -ufl.div(grad(exact)))
+    arguments = {"bcs": rafter.DirichletBC(V, exact), "exact": {u: exact}}
+    rafter.solve(a == L, u, check={"max_l2_error": 0.1}, **arguments)
+    with pytest.raises(rafter.SolverError, match="failed check: relative L2 error of u is .* accepted is 1.000e-06"):
+        rafter.solve(a == L, u, check={"max_l2_error": 1e-6}, **arguments)
+
+
 def test_errors_of_callers_come_back():
     mesh = rafter.box([2, 2])
     V = rafter.FunctionSpace(mesh, "Lagrange", 1)
@@ -342,3 +353,13 @@ def test_import_is_fast_and_lazy():
     code = "import time; t = time.perf_counter(); import sys, rafter; print('ufl' in sys.modules, time.perf_counter() - t)"
     is_loaded, _ = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert is_loaded == "False"
+
+
+@pytest.mark.parametrize("page", ["docs/python.md", "README.md"])
+def test_examples_of_documents(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = (ROOT / page).read_text().split("```python\n")[1:]
+    assert blocks
+    scope = {}
+    for block in blocks:
+        exec(compile(block.split("```")[0], page, "exec"), scope)
