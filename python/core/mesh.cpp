@@ -60,13 +60,20 @@ std::map<std::string, std::int64_t> cells_by_shape(const mesh::Mesh& mesh) {
   return result;
 }
 
-/// The cells of all shapes divided into simplices and other linear cells, for pictures: vertices alone.
-std::vector<std::pair<std::string, nb::ndarray<nb::numpy, std::int32_t>>> vertex_cells(const mesh::Mesh& mesh) {
-  std::vector<std::pair<std::string, nb::ndarray<nb::numpy, std::int32_t>>> result;
-  for (const auto& group : mesh.groups) {
+/// Shapes of the groups of cells, with the coordinates of their vertices, shape (cell, vertex, gdim).
+std::vector<std::pair<std::string, nb::ndarray<nb::numpy, double>>> cell_vertices(const mesh::Mesh& mesh) {
+  std::vector<std::pair<std::string, nb::ndarray<nb::numpy, double>>> result;
+  const auto dim = static_cast<std::size_t>(mesh.gdim);
+  for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
+    const auto& group = mesh.groups[g];
     const auto count = static_cast<std::size_t>(group.num_cells());
-    result.emplace_back(std::string(element::name(group.shape)),
-                        to_numpy(group.vertices, {count, group.vertices.size() / std::max<std::size_t>(count, 1)}));
+    const auto num_vertices = static_cast<std::size_t>(element::num_vertices(group.shape));
+    std::vector<double> x;
+    x.reserve(count * num_vertices * dim);
+    for (std::int32_t cell = 0; cell < group.num_cells(); ++cell)
+      for (const double value : mesh::cell_vertex_coordinates(mesh, static_cast<std::int32_t>(g), cell))
+        x.push_back(value);
+    result.emplace_back(std::string(element::name(group.shape)), to_numpy(std::move(x), {count, num_vertices, dim}));
   }
   return result;
 }
@@ -95,7 +102,8 @@ void bind_mesh(nb::module_& module) {
           },
           nb::rv_policy::automatic)
       .def_prop_ro(
-          "vertex_cells", [](const MeshHandle& self) { return vertex_cells(*self.finest()); }, nb::rv_policy::automatic)
+          "cell_vertices", [](const MeshHandle& self) { return cell_vertices(*self.finest()); },
+          nb::rv_policy::automatic)
       .def_prop_ro("groups",
                    [](const MeshHandle& self) {
                      std::vector<Name> result;

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include <rafter/base/error.hpp>
+#include <rafter/element/quadrature.hpp>
 #include <rafter/form/lowering.hpp>
 #include <rafter/mesh/locate.hpp>
 #include <rafter/space/evaluate.hpp>
@@ -15,12 +16,19 @@ namespace rafter::python {
 namespace {
 
 std::shared_ptr<SpaceHandle> make_space(const std::shared_ptr<MeshHandle>& mesh, const std::string& family, int degree,
-                                        int components, const std::string& name) {
-  return std::make_shared<SpaceHandle>(SpaceHandle{
-      mesh,
-      space::FunctionSpace::make(
-          mesh->discretisation(),
-          {.family = element::family_from_name(family), .degree = degree, .components = components, .name = name})});
+                                        int components, const std::string& name, bool is_broken) {
+  return std::make_shared<SpaceHandle>(
+      SpaceHandle{mesh, space::FunctionSpace::make(mesh->discretisation(), {.family = element::family_from_name(family),
+                                                                            .degree = degree,
+                                                                            .components = components,
+                                                                            .name = name,
+                                                                            .is_broken = is_broken})});
+}
+
+double determinant(std::span<const double> m) {
+  if (m.size() == 1) return m[0];
+  if (m.size() == 4) return m[0] * m[3] - m[1] * m[2];
+  return m[0] * (m[4] * m[8] - m[5] * m[7]) - m[1] * (m[3] * m[8] - m[5] * m[6]) + m[2] * (m[3] * m[7] - m[4] * m[6]);
 }
 
 /// Coordinates of nodes, shape (node, gdim), and the entries of vectors that belong to them, shape (node, component).
@@ -49,6 +57,48 @@ std::pair<nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, std::int32_t>> 
   }
   const auto count = points.size() / dim;
   return {to_numpy(std::move(points), {count, dim}), to_numpy(std::move(entries), {count, components})};
+}
+
+/// Entries of vectors of all cells of each group, shape (cell, component * dofs), those of a component one after the
+/// other.
+std::vector<nb::ndarray<nb::numpy, std::int32_t>> cell_entries(const SpaceHandle& self) {
+  const auto& V = *self.space;
+  std::vector<nb::ndarray<nb::numpy, std::int32_t>> result;
+  for (std::size_t g = 0; g < V.mesh().groups.size(); ++g) {
+    const auto& group = V.mesh().groups[g];
+    const auto num_cells = static_cast<std::size_t>(group.num_cells());
+    const auto size = static_cast<std::size_t>(V.element(group.shape)->num_dofs() * V.num_components());
+    std::vector<std::int32_t> entries(num_cells * size);
+    for (std::size_t cell = 0; cell < num_cells; ++cell) {
+      const auto position = V.position(static_cast<std::int32_t>(g), static_cast<std::int32_t>(cell));
+      V.cell_dofs(position.block, position.batch, position.cell, std::span(entries).subspan(cell * size, size));
+    }
+    result.push_back(to_numpy(std::move(entries), {num_cells, size}));
+  }
+  return result;
+}
+
+/// Volumes of the cells, those of each group one after the other.
+nb::ndarray<nb::numpy, double> cell_volumes(const SpaceHandle& self) {
+  const auto& mesh = self.space->mesh();
+  std::vector<double> result;
+  for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
+    const auto& group = mesh.groups[g];
+    const int dim = element::dimension(group.shape);
+    const auto rule =
+        element::make_quadrature(group.shape, std::min(dim * group.degree, element::max_quadrature_degree));
+    const space::FieldEvaluator evaluator(self.space, static_cast<std::int32_t>(g), rule.points);
+    const auto size = static_cast<std::size_t>(dim * dim);
+    for (std::int32_t cell = 0; cell < group.num_cells(); ++cell) {
+      const auto jacobians = evaluator.jacobians(cell);
+      double volume = 0;
+      for (std::size_t q = 0; q < rule.weights.size(); ++q)
+        volume += rule.weights[q] * std::abs(determinant(std::span(jacobians).subspan(q * size, size)));
+      result.push_back(volume);
+    }
+  }
+  const auto count = result.size();
+  return to_numpy(std::move(result), {count});
 }
 
 /// Values at points of shape (point, gdim): (point, component), NaN outside of the mesh.
@@ -88,6 +138,8 @@ void bind_space(nb::module_& module) {
       .def_prop_ro("num_dofs", [](const SpaceHandle& self) { return self.space->num_dofs(); })
       .def_prop_ro("size", [](const SpaceHandle& self) { return self.space->num_local(); })
       .def("nodes", &nodes)
+      .def("cell_entries", &cell_entries)
+      .def("cell_volumes", &cell_volumes)
       .def("evaluate", &evaluate)
       .def("project", &project);
   module.def("space", &make_space);

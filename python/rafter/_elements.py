@@ -9,6 +9,7 @@ from . import _core
 
 # Names of Lagrange elements in UFL, Basix and FIAT.
 _LAGRANGE = {"lagrange", "cg", "p", "q", "gll"}
+_DISCONTINUOUS = {"dg", "dp", "dq", "discontinuous lagrange"}
 # A mesh of several shapes has one cell in UFL: what its degrees are estimated for does not count here.
 _ORDER = ["hexahedron", "prism", "pyramid", "tetrahedron", "quadrilateral", "triangle", "interval"]
 
@@ -20,11 +21,13 @@ def ufl_cell(mesh):
 
 
 class Element(AbstractFiniteElement):
-    """A continuous Lagrange element with the components of a tensor of this shape."""
+    """A Lagrange element, or a discontinuous one ("DG"), with the components of a tensor of this shape."""
 
     def __init__(self, family, cell, degree, shape=()):
-        if str(family).lower() not in _LAGRANGE:
-            raise _core.InputError(f"the element '{family}' does not exist here; accepted is \"Lagrange\"")
+        name = str(family).lower()
+        if name not in _LAGRANGE | _DISCONTINUOUS:
+            raise _core.InputError(f"the element '{family}' does not exist here; accepted are \"Lagrange\", and \"DG\" for given functions")
+        self.discontinuous = name in _DISCONTINUOUS
         self._cell, self._degree, self._shape = cell, int(degree), tuple(int(n) for n in shape)
 
     @property
@@ -33,7 +36,7 @@ class Element(AbstractFiniteElement):
 
     @property
     def sobolev_space(self):
-        return ufl.H1
+        return ufl.L2 if self.discontinuous else ufl.H1
 
     @property
     def pullback(self):
@@ -60,7 +63,7 @@ class Element(AbstractFiniteElement):
         return []
 
     def __repr__(self):
-        return f"rafter.Element('Lagrange', {self._cell!r}, {self._degree}, {self._shape})"
+        return f"rafter.Element('{'DG' if self.discontinuous else 'Lagrange'}', {self._cell!r}, {self._degree}, {self._shape})"
 
     __str__ = __repr__
 
@@ -72,22 +75,21 @@ class Element(AbstractFiniteElement):
 
 
 def leaves_of(element):
-    """The Lagrange elements that an element is made of, as (degree, shape of values), in the order of its components.
+    """The Lagrange elements that an element is made of, as (degree, shape of values, is it discontinuous), in the order of its components.
 
     Takes elements of this module and those of basix.ufl, mixed ones among them. Raises InputError for all others.
     """
     if isinstance(element, Element):
-        return [(element.degree, element.reference_value_shape)]
+        return [(element.degree, element.reference_value_shape, element.discontinuous)]
     if getattr(element, "is_mixed", False) or isinstance(element.pullback, MixedPullback):
         return [leaf for sub in element.sub_elements for leaf in leaves_of(sub)]
     shape = tuple(element.reference_value_shape)
     scalar = element.sub_elements[0] if element.sub_elements else element  # a blocked element
-    family = getattr(scalar, "family_name", None) or getattr(scalar, "_family", "")
-    if str(family).lower() not in _LAGRANGE or getattr(scalar, "discontinuous", False) or scalar.sobolev_space not in (ufl.H1,):
-        raise _core.InputError(f"the element {element} does not exist here; accepted are continuous Lagrange elements")
-    if getattr(element, "is_symmetric", False) or (element.sub_elements and len(element.sub_elements) != _count(shape)):
+    if str(getattr(scalar, "family_name", "")).lower() not in _LAGRANGE | _DISCONTINUOUS:
+        raise _core.InputError(f"the element {element} does not exist here; accepted are Lagrange elements")
+    if element.sub_elements and len(element.sub_elements) != _count(shape):
         raise _core.InputError(f"the element {element} is a symmetric tensor, which does not exist here")
-    return [(scalar.degree, shape)]
+    return [(scalar.degree, shape, bool(scalar.discontinuous))]
 
 
 def _count(shape):

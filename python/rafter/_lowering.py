@@ -14,12 +14,13 @@ from ufl.algorithms import compute_form_data
 from ufl.algorithms.apply_algebra_lowering import apply_algebra_lowering
 from ufl.algorithms.apply_derivatives import apply_derivatives
 from ufl.classes import (
-    Abs, Argument, Atan2, Coefficient, ComponentTensor, Condition, Conditional, Division, FacetNormal, Grad, Identity, Indexed,
+    Abs, Argument, Atan2, CellDiameter, CellVolume, Coefficient, ComponentTensor, Condition, Conditional, Division, FacetNormal, Grad, Identity, Indexed,
     IndexSum, ListTensor, MathFunction, MaxValue, MinValue, Power, Product, ScalarValue, SpatialCoordinate, Sum, Variable, Zero)
 from ufl.core.multiindex import FixedIndex
 
 from . import _core
-from ._spaces import Constant, Function, LeafValues, _ByTag, space_of
+from ._mesh import mesh_of
+from ._spaces import Constant, Function, FunctionSpace, _ByTag, space_of
 
 _CONDITIONS = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", "&&": "And", "||": "Or"}
 _FUNCTIONS = {"sqrt", "exp", "ln", "cos", "sin", "tan", "cosh", "sinh", "tanh", "acos", "asin", "atan"}
@@ -53,7 +54,7 @@ class Lowering:
 
     def data(self):
         """Names, spaces and values of the functions that were found, but for the unknowns."""
-        return [(name, leaf.core, part.values) for function, names in self._functions.items()
+        return [(name, leaf.core, leaf.core_values(part.values)) for function, names in self._functions.items()
                 for name, leaf, part in zip(names, self.leaves_of(function), function.parts)]
 
     def parameters(self):
@@ -159,6 +160,8 @@ class Lowering:
             return _core.coordinate(e.ufl_shape[0]).at(list(component))
         if isinstance(e, FacetNormal):
             return _core.normal(e.ufl_shape[0]).at(list(component))
+        if isinstance(e, (CellDiameter, CellVolume)):
+            return self._scalar(self._of_cells(e), (), {})
         if isinstance(e, _ByTag):
             return _core.by_tag(self._name_of_constant(e), e.by_tag)
         if isinstance(e, ufl.Constant):
@@ -208,6 +211,8 @@ class Lowering:
         if isinstance(terminal, Argument):
             make = _core.test_function if terminal.number() == 0 else _core.trial_function
             result = [(leaf, make(leaf.core)) for leaf in self.leaves(terminal.ufl_function_space(), terminal.part())]
+            if any(leaf.is_broken for leaf, _ in result):
+                raise _core.InputError(f"test and trial functions are continuous here: {terminal.ufl_function_space().ufl_element()}")
         else:
             function = self._originals.get(terminal, terminal)
             names = self._unknowns.get(function)
@@ -221,10 +226,28 @@ class Lowering:
         self._parts[terminal] = result
         return result
 
+    def _of_cells(self, e):
+        """A quantity of cells as a function that is constant on each."""
+        mesh = mesh_of(ufl.domain.extract_unique_domain(e))
+        kind = "diameters" if isinstance(e, CellDiameter) else "volumes"
+        if kind not in mesh._of_cells:
+            h = Function(FunctionSpace(mesh, "DG", 0))
+            h.values[:] = h.function_space().leaves()[0].core.cell_volumes() if kind == "volumes" else _diameters(mesh)
+            mesh._of_cells[kind] = h
+        return mesh._of_cells[kind]
+
     def _name_of_constant(self, constant):
         if isinstance(constant, _ByTag):
             return f"k{constant.count()}"
         return self._constants.setdefault(constant, f"c{len(self._constants)}")
+
+
+def _diameters(mesh):
+    """Largest distances between vertices of cells."""
+    result = []
+    for _, x in mesh.core.cell_vertices:
+        result.append(np.sqrt(((x[:, :, None, :] - x[:, None, :, :]) ** 2).sum(axis=-1).max(axis=(1, 2))))
+    return np.concatenate(result)
 
 
 def _value(index, indices):

@@ -40,6 +40,7 @@ class Mesh:
         self.core = core
         self._domain = None
         self._spaces = {}
+        self._of_cells = {}
 
     @property
     def dim(self):

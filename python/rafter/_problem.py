@@ -89,6 +89,9 @@ class _FileLeaf:
     def nodes(self):
         return self._nodes
 
+    def core_values(self, values):
+        return values
+
 
 class Problem:
     """Equations with everything that belongs to them: solve() fills the unknown functions.

@@ -17,27 +17,55 @@ _numbers = itertools.count()
 class Leaf:
     """A Lagrange space that a space is made of: its components are `offset` to `offset + size - 1` of all, row by row."""
 
-    def __init__(self, mesh, degree, shape, offset, name):
-        self.degree, self.shape, self.offset = degree, shape, offset
+    def __init__(self, mesh, degree, shape, is_broken, offset, name):
+        self.degree, self.shape, self.offset, self.is_broken = degree, shape, offset, is_broken
         self.size = math.prod(shape)
-        self.core = _core.space(mesh.core, "Lagrange", degree, self.size if shape else 0, name)
-        self._nodes = None
+        # A function that is constant on cells is one of degree 1 to the core, with one value at all nodes of a cell.
+        self.core = _core.space(mesh.core, "Lagrange", max(degree, 1), self.size if shape else 0, name, is_broken)
+        self._nodes = self._cells = None
+
+    @property
+    def num_values(self):
+        return self.num_cells * self.size if self.degree == 0 else self.core.size
+
+    @property
+    def num_cells(self):
+        return sum(len(entries) for entries in self._cell_entries())
+
+    def _cell_entries(self):
+        if self._cells is None:
+            self._cells = self.core.cell_entries()
+        return self._cells
 
     def nodes(self):
-        """Coordinates of nodes, shape (node, dim), and the entries of vectors at them, shape (node, component)."""
+        """Coordinates of nodes, shape (node, dim), and the values that belong to them, shape (node, component)."""
         if self._nodes is None:
-            self._nodes = self.core.nodes()
+            points, entries = self.core.nodes()
+            if self.degree == 0:  # the middles of cells
+                at = np.empty((self.core.size, points.shape[1]))
+                at[entries[:, 0]] = points
+                points = np.concatenate([at[of_cells[:, : of_cells.shape[1] // self.size]].mean(axis=1) for of_cells in self._cell_entries()])
+                entries = np.arange(self.num_values, dtype=np.int32).reshape(-1, self.size)
+            self._nodes = points, entries
         return self._nodes
 
-    def entry_of_component(self, component):
-        """Index of a component in expressions of the core: those of a tensor stand in one row."""
-        return component if self.shape else None
+    def core_values(self, values):
+        """The vector of the core for values of a function."""
+        if self.degree > 0:
+            return values
+        result, begin = np.empty(self.core.size), 0
+        values = values.reshape(-1, self.size)
+        for entries in self._cell_entries():
+            result[entries] = np.repeat(values[begin: begin + len(entries)], entries.shape[1] // self.size, axis=1)
+            begin += len(entries)
+        return result
 
 
 class FunctionSpace(ufl.FunctionSpace):
     """Functions on a mesh: FunctionSpace(mesh, "Lagrange", 2), with shape=(3,) those of vectors, or with an element of basix.ufl.
 
-    Degrees go up to 12. Mixed elements of basix.ufl are taken apart; `sub(i)` names their parts in boundary conditions.
+    Degrees go up to 12. "DG" is for given functions: of degree 0 they have a value for each cell, in the order of the mesh, those of one
+    shape after those of another. Mixed elements of basix.ufl are taken apart; `sub(i)` names their parts in boundary conditions.
     """
 
     def __init__(self, mesh, element, degree=None, shape=(), components=None):
@@ -54,18 +82,18 @@ class FunctionSpace(ufl.FunctionSpace):
         super().__init__(mesh.ufl_domain(), element)
         self.mesh = mesh
         self._leaf_arguments = leaves_of(element)
-        for leaf_degree, _ in self._leaf_arguments:
-            mesh.core.reserve(leaf_degree)
+        for leaf_degree, _, is_broken in self._leaf_arguments:
+            mesh.core.reserve(leaf_degree if not is_broken else 1)
         self._leaves = {}
 
     def leaves(self, part=None):
         """The Lagrange spaces that it is made of. `part`: another set of them, since the core tells fields by their spaces: that of a
         part of a MixedFunctionSpace, or of functions that are data where unknowns are on the space, too."""
         if part not in self._leaves:
-            offsets = itertools.accumulate((math.prod(shape) for _, shape in self._leaf_arguments), initial=0)
+            offsets = itertools.accumulate((math.prod(shape) for _, shape, _ in self._leaf_arguments), initial=0)
             names = ["u"] if len(self._leaf_arguments) == 1 else [f"u{i}" for i in range(len(self._leaf_arguments))]
-            self._leaves[part] = [Leaf(self.mesh, degree, shape, offset, name)
-                                  for (degree, shape), offset, name in zip(self._leaf_arguments, offsets, names)]
+            self._leaves[part] = [Leaf(self.mesh, *arguments, offset, name)
+                                  for arguments, offset, name in zip(self._leaf_arguments, offsets, names)]
         return self._leaves[part]
 
     @property
@@ -120,7 +148,7 @@ class LeafValues:
 
     def __init__(self, leaf, values=None):
         self.leaf = leaf
-        self.values = np.zeros(leaf.core.size) if values is None else values
+        self.values = np.zeros(leaf.num_values) if values is None else values
 
     def at_nodes(self):
         """Values at the nodes, shape (node, component)."""
@@ -130,7 +158,7 @@ class LeafValues:
         """Values at points, shape (point, dim) or (dim): shape (point, *shape), NaN outside of the mesh."""
         points = np.asarray(points, dtype=float)
         many = np.ascontiguousarray(np.atleast_2d(points) if points.ndim else points.reshape(1, 1))
-        found = self.leaf.core.evaluate(self.values, many).reshape(len(many), *self.leaf.shape)
+        found = self.leaf.core.evaluate(self.leaf.core_values(self.values), many).reshape(len(many), *self.leaf.shape)
         return found if points.ndim == 2 else found[0]
 
     def interpolate(self, value):
@@ -205,6 +233,8 @@ class Function(ufl.Coefficient):
         lowering = Lowering()
         part = self._only_part()
         e = lowering.expression(ufl.as_ufl(value))
+        if part.leaf.degree == 0:
+            raise _core.InputError("project: values of cells are interpolated (at their middles) or set")
         part.values[:] = part.leaf.core.project(e, [(core, values) for _, core, values in lowering.data()])
         return self
 

@@ -90,10 +90,33 @@ def test_elements_of_basix_and_spaces_of_ufl():
     u, v = ufl.TrialFunction(V), ufl.TestFunction(V)
     A = rafter.Operator(inner(grad(u), grad(v)) * dx)
     assert A.shape == (2 * 25, 2 * 25)
-    with pytest.raises(rafter.InputError, match="accepted are continuous Lagrange"):
+    with pytest.raises(rafter.InputError, match="accepted are Lagrange elements"):
         rafter.FunctionSpace(mesh, basix.ufl.element("N1curl", "triangle", 1))
-    with pytest.raises(rafter.InputError, match="accepted are continuous Lagrange"):
-        rafter.FunctionSpace(mesh, basix.ufl.element("DG", "triangle", 1))
+    D = rafter.FunctionSpace(mesh, basix.ufl.element("DG", "triangle", 1))
+    with pytest.raises(rafter.InputError, match="test and trial functions are continuous"):
+        rafter.Operator(ufl.TrialFunction(D) * ufl.TestFunction(D) * dx)
+
+
+@pytest.mark.parametrize("shape", ["interval", "triangle", "mixed"])
+def test_functions_that_are_constant_on_cells(shape):
+    """Values, sizes and diameters of cells, in integrals and at points."""
+    mesh = rafter.box([4] if shape == "interval" else [4, 4], shape=shape)
+    k = rafter.Function(rafter.FunctionSpace(mesh, "DG", 0))
+    assert len(k.values) == mesh.num_cells
+    k.values[:] = np.arange(mesh.num_cells)
+    volume, h = ufl.CellVolume(mesh), ufl.CellDiameter(mesh)
+    one = dx(domain=mesh.ufl_domain())
+    x = k.function_space().nodes
+    sizes = rafter.Function(k.function_space()).interpolate(lambda x: x[0])
+    assert rafter.assemble(sizes * one) == pytest.approx(0.5)
+    assert rafter.assemble(volume**-1 * k * one) == pytest.approx(np.arange(mesh.num_cells).sum())
+    assert np.allclose(k(x)[:, ...], k.values)
+    expected = 1 / mesh.num_cells if shape == "interval" else None
+    assert rafter.assemble(h * one) == pytest.approx(expected or math.sqrt(2) / 4)
+    V = rafter.FunctionSpace(mesh, "Lagrange", 2)
+    u, v = ufl.TrialFunction(V), ufl.TestFunction(V)
+    ones = np.ones(V.num_dofs)
+    assert ones @ (rafter.Operator((1 + k) * u * v * dx) @ ones) == pytest.approx(rafter.assemble((1 + k) * one))
 
 
 def test_elasticity_of_a_patch():
@@ -314,8 +337,8 @@ def test_messages():
         rafter.Operator(ufl.jump(u) * ufl.jump(v) * ufl.dS)
     with pytest.raises(rafter.InputError, match="no values"):
         rafter.Operator(ufl.Coefficient(V) * u * v * dx)
-    with pytest.raises(rafter.InputError, match="CellVolume"):
-        rafter.Operator(ufl.CellVolume(mesh) * u * v * dx)
+    with pytest.raises(rafter.InputError, match="Circumradius"):
+        rafter.Operator(ufl.Circumradius(mesh) * u * v * dx)
     W = rafter.FunctionSpace(rafter.box([8, 8]), "Lagrange", 2)
     a_of_many, L_of_many = laplace(W)
     with pytest.raises(rafter.SolverError, match="not converged"):
