@@ -136,15 +136,17 @@ if [ "${RAFTER_NEEDS_PYTHON:-1}" = 0 ]; then python_package=OFF; else python_pac
 cached() { grep -qs "^$1:[A-Z]*=$2\$" "$build/CMakeCache.txt"; }
 
 # Tests are configured only once they are asked for: they need more packages than the demo. hypre is looked for until it is found.
+# What is fetched for Python is that of the present requirements.
+has_environment() { [ "$python_package" = OFF ] || cmp -s "$root/python/requirements.txt" "$build/python-env/requirements.txt"; }
 is_configured() {
-  [ -f "$build/build.ninja" ] && { [ "$1" = OFF ] || { cached RAFTER_TESTS ON && cached RAFTER_PYTHON_PACKAGE "$python_package"; }; } &&
+  [ -f "$build/build.ninja" ] && { [ "$1" = OFF ] || { cached RAFTER_TESTS ON && cached RAFTER_PYTHON_PACKAGE "$python_package" && has_environment; }; } &&
     ! cached HYPRE_LIBRARY HYPRE_LIBRARY-NOTFOUND
 }
 
 # What the package for Python is built and tested with, in a folder of the build; prints its interpreter.
 environment_of_python() {
   local folder=$build/python-env log=$build/python-env.log version
-  if ! cmp -s "$root/python/requirements.txt" "$folder/requirements.txt"; then
+  if ! has_environment; then
     say "fetching what the package for Python is tested with, to $folder" >&2
     {
       /usr/bin/python3 -m venv --clear "$folder" && "$folder/bin/pip" install -q -r "$root/python/requirements.txt" &&

@@ -50,6 +50,7 @@ std::shared_ptr<MeshHandle> from_arrays(int dim, const Doubles& points, const st
     facet.tag = facet_tags.data()[f];
     raw.facets.push_back(facet);
   }
+  const nb::gil_scoped_release unlock;
   for (const auto& [of_dim, name, number] : names) raw.physical_groups.names.insert({of_dim, name, number});
   return handle(mesh::assemble(std::move(raw)));
 }
@@ -113,9 +114,12 @@ void bind_mesh(nb::module_& module) {
                    })
       .def("tags_of",
            [](const MeshHandle& self, const std::string& tag, int dim) { return self.finest()->tags_of(tag, dim); })
+      .def("has_classes",
+           [](const MeshHandle& self, int dim) { return !self.finest()->physical_groups.classes(dim).empty(); })
       .def("reserve", &MeshHandle::reserve)
       .def("refined",
            [](const MeshHandle& self, int times) {
+             const nb::gil_scoped_release unlock; // warnings take the lock
              auto generations = self.generations();
              auto finer = mesh::refined_generations(self.finest(), times);
              generations.meshes.insert(generations.meshes.end(), finer.meshes.begin() + 1, finer.meshes.end());
@@ -125,6 +129,7 @@ void bind_mesh(nb::module_& module) {
            })
       .def("periodic",
            [](const MeshHandle& self, const std::vector<std::pair<std::string, std::string>>& pairs) {
+             const nb::gil_scoped_release unlock;
              std::vector<mesh::PeriodicPair> all;
              for (const auto& [from, to] : pairs) all.push_back({.from = {from}, .to = {to}});
              return handle(mesh::periodic_generations(self.generations(), all));
@@ -132,9 +137,11 @@ void bind_mesh(nb::module_& module) {
       .def("write", [](const MeshHandle& self, const std::string& path) { write_mesh(*self.finest(), path); });
   module.def("box", [](const std::vector<int>& cells, const std::vector<double>& size, const std::string& shape,
                        int degree, int refine) {
+    const nb::gil_scoped_release unlock;
     return handle(mesh::box_generations({.cells = cells, .size = size, .shape = shape, .degree = degree}, refine));
   });
   module.def("read_mesh", [](const std::string& path, std::optional<double> merge) {
+    const nb::gil_scoped_release unlock;
     return handle(mesh::read_mesh(path, {.merge = merge}));
   });
   module.def("mesh_from_arrays", &from_arrays);

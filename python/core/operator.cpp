@@ -22,6 +22,29 @@ void set_data(Form& form, const DataArguments& data, const std::shared_ptr<devic
   for (const auto& [name, values] : data.parameters) form.set(name, values);
 }
 
+using Spaces = std::vector<std::shared_ptr<SpaceHandle>>;
+
+op::System system_of(const Spaces& spaces) {
+  std::vector<std::shared_ptr<const space::FunctionSpace>> all;
+  for (const auto& V : spaces) all.push_back(V->space);
+  return op::make_system(all);
+}
+
+/// One system where test and trial functions have the same spaces.
+op::Systems systems_of(const Spaces& tests, const Spaces& trials) {
+  const auto is_same = [](const auto& a, const auto& b) { return a->space == b->space; };
+  if (std::ranges::equal(tests, trials, is_same)) return {system_of(tests)};
+  return {system_of(tests), system_of(trials)};
+}
+
+/// First entries and ends of the fields in vectors of a system.
+std::vector<std::pair<std::int64_t, std::int64_t>> ranges_of(const op::System& system) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> result;
+  for (std::size_t f = 0; f < system.spaces.size(); ++f)
+    result.emplace_back(system.offset(f), system.offset(f) + system.spaces[f]->num_local());
+  return result;
+}
+
 using Entries = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
 
 void apply(const op::Operator& A, const Doubles& x, Entries y) {
@@ -59,15 +82,16 @@ std::vector<std::string> describe(const op::Operator& A) {
 void bind_operator(nb::module_& module) {
   nb::class_<op::Operator>(module, "Operator")
       .def("__init__",
-           [](op::Operator* self, const form::Form& form, const std::vector<ConditionArguments>& conditions,
-              const RunArguments& run, const DataArguments& data) {
+           [](op::Operator* self, const form::Form& form, const Spaces& tests, const Spaces& trials,
+              const std::vector<ConditionArguments>& conditions, const RunArguments& run, const DataArguments& data) {
              auto options = run.options();
              for (const auto& condition : conditions) options.dirichlet.push_back(condition.make());
              const nb::gil_scoped_release unlock;
-             new (self) op::Operator(form, options);
+             new (self) op::Operator(form, systems_of(tests, trials), options);
              set_data(*self, data, self->device());
            })
       .def("bind", [](op::Operator& self, const DataArguments& data) { set_data(self, data, self.device()); })
+      .def_prop_ro("row_ranges", [](const op::Operator& self) { return ranges_of(self.system()); })
       .def_prop_ro("rows", &op::Operator::rows)
       .def_prop_ro("columns", &op::Operator::columns)
       .def_prop_ro(
@@ -87,37 +111,33 @@ void bind_operator(nb::module_& module) {
            })
       .def("compressed_rows", &compressed_rows)
       .def("describe", &describe);
-  module.def("assemble_vector", [](const form::Form& form, const std::vector<std::shared_ptr<SpaceHandle>>& spaces,
-                                   const RunArguments& run, const DataArguments& data) {
-    std::vector<std::shared_ptr<const space::FunctionSpace>> all;
-    for (const auto& V : spaces) all.push_back(V->space);
-    const auto system = op::make_system(all);
-    const auto options = run.options();
-    std::vector<double> result;
-    {
-      const nb::gil_scoped_release unlock;
-      op::LinearForm L(form, system, options);
-      const auto device = op::device_of(options, *system.discretisation);
-      set_data(L, data, device);
-      op::Vector b(device, static_cast<std::size_t>(system.size()));
-      L.assemble(b);
-      const auto values = b.host_read();
-      result.assign(values.begin(), values.end());
-    }
-    const auto size = result.size();
-    return to_numpy(std::move(result), {size});
-  });
-  module.def("assemble_scalar", [](const form::Form& form, const std::vector<std::shared_ptr<SpaceHandle>>& spaces,
-                                   const RunArguments& run, const DataArguments& data) {
-    std::vector<std::shared_ptr<const space::FunctionSpace>> all;
-    for (const auto& V : spaces) all.push_back(V->space);
-    const nb::gil_scoped_release unlock;
-    const auto system = op::make_system(all);
-    const auto options = run.options();
-    op::Functional functional(form, system, options);
-    set_data(functional, data, op::device_of(options, *system.discretisation));
-    return functional();
-  });
+  module.def("assemble_vector",
+             [](const form::Form& form, const Spaces& spaces, const RunArguments& run, const DataArguments& data) {
+               const auto system = system_of(spaces);
+               const auto options = run.options();
+               std::vector<double> result;
+               {
+                 const nb::gil_scoped_release unlock;
+                 op::LinearForm L(form, system, options);
+                 const auto device = op::device_of(options, *system.discretisation);
+                 set_data(L, data, device);
+                 op::Vector b(device, static_cast<std::size_t>(system.size()));
+                 L.assemble(b);
+                 const auto values = b.host_read();
+                 result.assign(values.begin(), values.end());
+               }
+               const auto size = result.size();
+               return to_numpy(std::move(result), {size});
+             });
+  module.def("assemble_scalar",
+             [](const form::Form& form, const Spaces& spaces, const RunArguments& run, const DataArguments& data) {
+               const nb::gil_scoped_release unlock;
+               const auto system = system_of(spaces);
+               const auto options = run.options();
+               op::Functional functional(form, system, options);
+               set_data(functional, data, op::device_of(options, *system.discretisation));
+               return functional();
+             });
 }
 
 } // namespace rafter::python

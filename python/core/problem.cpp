@@ -20,9 +20,13 @@
 namespace rafter::python {
 namespace {
 
-/// Follows a run: `event` gets lines of text, `iteration` numbers and residuals; Ctrl-C stops it.
+/// What a handler of a signal has raised, such as KeyboardInterrupt.
+using Raised = std::shared_ptr<std::exception_ptr>;
+
+/// Follows a run: `event` gets lines of text, `iteration` numbers and residuals. What handlers of signals raise stops
+/// it.
 problem::Progress follow(const std::optional<std::function<void(std::string)>>& event,
-                         const std::optional<std::function<void(int, double)>>& iteration) {
+                         const std::optional<std::function<void(int, double)>>& iteration, const Raised& raised) {
   problem::Progress result;
   if (event) result.event = *event;
   if (iteration)
@@ -30,10 +34,11 @@ problem::Progress follow(const std::optional<std::function<void(std::string)>>& 
       call(number, residual);
       return true;
     };
-  result.is_stopped = [] {
+  result.is_stopped = [raised] {
     const nb::gil_scoped_acquire lock;
+    if (*raised != nullptr) return true;
     if (PyErr_CheckSignals() == 0) return false;
-    PyErr_Clear();
+    *raised = std::make_exception_ptr(nb::python_error());
     return true;
   };
   return result;
@@ -54,7 +59,8 @@ struct ProblemArguments {
   /// Conditions on the null space: the number of the field, "mean", "point" or "rigid_modes", values, the point.
   std::vector<std::tuple<int, std::string, std::vector<double>, std::vector<double>>> null_space;
   std::vector<std::pair<std::string, form::Expr>> output_fields;
-  std::string options; ///< problem file
+  std::string options;                ///< problem file
+  std::vector<std::string> overrides; ///< what replaces keys of it, as --set takes it: paths are those of the caller
   RunArguments run;
 };
 
@@ -78,7 +84,7 @@ std::shared_ptr<const op::Vector> initial_state(const ProblemArguments& from, co
 }
 
 problem::Problem state(const ProblemArguments& from) {
-  const auto file = io::parse_problem(from.options, "options");
+  const auto file = io::parse_problem(from.options, "options", "", from.overrides);
   problem::Problem result{.title = from.title, .solver = file.solver, .newton = file.newton};
   auto options = from.run.options();
   options.quadrature.max_degree = file.numerics.max_degree.value_or(-1);
@@ -133,9 +139,16 @@ std::vector<double> values_of(const problem::Solution& solution, std::size_t fie
 }
 
 /// Runs without the lock of the interpreter; events and functions of the caller take it.
-template <class Run> std::shared_ptr<problem::Solution> unlocked(const Run& run) {
-  const nb::gil_scoped_release unlock;
-  return std::make_shared<problem::Solution>(run());
+template <class Run> std::shared_ptr<problem::Solution> unlocked(const Raised& raised, const Run& run) {
+  std::shared_ptr<problem::Solution> result;
+  try {
+    const nb::gil_scoped_release unlock;
+    result = std::make_shared<problem::Solution>(run());
+  } catch (const problem::Stopped&) {
+    if (*raised == nullptr) throw;
+  }
+  if (*raised != nullptr) std::rethrow_exception(*raised);
+  return result;
 }
 
 } // namespace
@@ -156,6 +169,7 @@ void bind_problem(nb::module_& module) {
       .def_rw("null_space", &ProblemArguments::null_space)
       .def_rw("output_fields", &ProblemArguments::output_fields)
       .def_rw("options", &ProblemArguments::options)
+      .def_rw("overrides", &ProblemArguments::overrides)
       .def_rw("run", &ProblemArguments::run)
       .def("add_data",
            [](ProblemArguments& self, const std::string& name, std::shared_ptr<SpaceHandle> V, const Doubles& values) {
@@ -170,8 +184,9 @@ void bind_problem(nb::module_& module) {
           "solve",
           [](const ProblemArguments& self, const std::optional<std::function<void(std::string)>>& event,
              const std::optional<std::function<void(int, double)>>& iteration) {
-            const auto progress = follow(event, iteration);
-            return unlocked([&] {
+            const auto raised = std::make_shared<std::exception_ptr>();
+            const auto progress = follow(event, iteration, raised);
+            return unlocked(raised, [&] {
               const base::ThreadLimit limit(self.run.threads);
               problem::RunOptions run{.measures_operators = false};
               if (const auto memory = base::process_memory()) run.resident_bytes = memory->resident_bytes;
@@ -214,8 +229,9 @@ void bind_problem(nb::module_& module) {
       [](const std::string& path, const std::vector<std::string>& overrides, const RunArguments& run,
          const std::optional<std::function<void(std::string)>>& event,
          const std::optional<std::function<void(int, double)>>& iteration) {
-        const auto progress = follow(event, iteration);
-        return unlocked([&] {
+        const auto raised = std::make_shared<std::exception_ptr>();
+        const auto progress = follow(event, iteration, raised);
+        return unlocked(raised, [&] {
           const auto file = io::read_problem(path, overrides);
           return app::solve_problem(
               file, {.device = run.device, .threads = run.threads, .plan = run.plan, .measures_operators = false},

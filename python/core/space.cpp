@@ -126,7 +126,10 @@ nb::ndarray<nb::numpy, double> project(const SpaceHandle& self, const form::Expr
   std::vector<double> own(static_cast<std::size_t>(self.space->num_local()), 0.0);
   if (fields.empty()) fields.push_back({self.space, own});
   std::vector<double> result(own.size());
-  space::project(*self.space, std::make_shared<const form::LoweredExpression>(form::lower(e)), fields, result);
+  {
+    const nb::gil_scoped_release unlock; // warnings take the lock
+    space::project(*self.space, std::make_shared<const form::LoweredExpression>(form::lower(e)), fields, result);
+  }
   const auto size = result.size();
   return to_numpy(std::move(result), {size});
 }

@@ -13,6 +13,7 @@ import ufl
 from ufl.algorithms import compute_form_data
 from ufl.algorithms.apply_algebra_lowering import apply_algebra_lowering
 from ufl.algorithms.apply_derivatives import apply_derivatives
+from ufl.algorithms.remove_complex_nodes import remove_complex_nodes
 from ufl.classes import (
     Abs, Argument, Atan2, CellDiameter, CellVolume, Coefficient, ComponentTensor, Condition, Conditional, Division, FacetNormal, Grad, Identity, Indexed,
     IndexSum, ListTensor, MathFunction, MaxValue, MinValue, Power, Product, ScalarValue, SpatialCoordinate, Sum, Variable, Zero)
@@ -33,17 +34,29 @@ class Lowering:
     order in which they occur, so that equal forms have equal kernels whatever was made before.
     """
 
-    def __init__(self, unknowns=()):
-        self._parts = {}
-        self._unknowns = {}
-        for function, names in unknowns:
-            self._unknowns[function] = names
+    def __init__(self, unknowns=(), constants_are_numbers=False):
+        self._unknowns = dict(unknowns)
+        self._are_unknowns_data = False
+        self._constants_are_numbers = constants_are_numbers
         self._functions, self._constants = {}, {}
-        self._memo, self._originals = {}, {}
+        self._used = set()  # names of functions and parts that forms hold
+        self._arguments = ()
+        self._begin({})
+
+    def _begin(self, originals):
+        """Begins another form. UFL numbers the functions of each anew, so that equal ones of two forms are not the same."""
+        self._parts, self._memo, self._originals = {}, {}, originals
 
     def leaves(self, space, part=None):
         """The spaces of the unknowns and arguments."""
         return space_of(space).leaves(part)
+
+    def leaves_of_condition(self, space, part=None):
+        """The spaces of the argument that a condition on a space fixes."""
+        found = {argument.part() for argument in self._arguments if argument.number() == 0 and space_of(argument.ufl_function_space()) == space}
+        if part is None and len(found) > 1:
+            raise _core.InputError("several fields are on the space of a condition: DirichletBC(..., part=i) names one")
+        return self.leaves(space, part if part is not None else next(iter(found), None))
 
     def leaves_of(self, function):
         """The spaces of a function."""
@@ -55,43 +68,77 @@ class Lowering:
     def data(self):
         """Names, spaces and values of the functions that were found, but for the unknowns."""
         return [(name, leaf.core, leaf.core_values(part.values)) for function, names in self._functions.items()
-                for name, leaf, part in zip(names, self.leaves_of(function), function.parts)]
+                for name, leaf, part in zip(names, self._leaves_of_data(function), function.parts) if name in self._used]
 
     def parameters(self):
-        """Names and values of the constants that were found."""
-        return [(name, np.ravel(constant.value).tolist()) for constant, name in self._constants.items()]
+        """Names and values of the numbers that constants consist of."""
+        return [(f"{name}_{i}", [float(value)]) for constant, name in self._constants.items() for i, value in enumerate(np.ravel(constant.value))]
 
     # Forms and expressions
     # ------------------------------------------------------------------------------------------------------------
 
-    def form(self, form):
-        """The form of the core; None for a form without integrals."""
-        if form is None or isinstance(form, (ufl.ZeroBaseForm, Zero)) or (isinstance(form, (int, float)) and form == 0) or form.empty():
+    def form(self, form, are_unknowns_data=False):
+        """The form of the core; None for a form without integrals. are_unknowns_data: functions that are solved for are given ones in it."""
+        if form is None or isinstance(form, (ufl.ZeroBaseForm, Zero)) or (isinstance(form, (int, float)) and form == 0):
             return None
-        integrals = [integral for block in _blocks(form) for integral in self._integrals(block)]
+        if not isinstance(form, ufl.Form):
+            raise _core.InputError(f"a form is expected, such as f*dx, found {type(form).__name__}: {form}")
+        if form.empty():
+            return None
+        self._require_plain(form)
+        self._are_unknowns_data = are_unknowns_data
+        self._arguments += tuple(form.arguments())
+        with _DeepRecursion():
+            integrals = [integral for block in _blocks(form) for integral in self._integrals(block)]
+        degrees = {degree for _, kind, _, degree in integrals if kind == "cell"}
+        if len(degrees) > 1:
+            raise _core.InputError("integrals over cells have one rule in a form: dx(degree=...) is to be the same for all of them, or for none")
         return _core.form(integrals) if integrals else None
+
+    @staticmethod
+    def _require_plain(form):
+        """Raises InputError for several meshes and for tags that do not come from the mesh."""
+        domains = {integral.ufl_domain() for integral in form.integrals()}
+        for integral in form.integrals():
+            domains |= set(ufl.domain.extract_domains(integral.integrand()))
+        if len(domains) > 1:
+            raise _core.InputError("the form is on several meshes; accepted is one")
+        for of_kinds in form.subdomain_data().values():
+            if any(data is not None for of_kind in of_kinds.values() for data in of_kind):
+                raise _core.InputError("dx(subdomain_data=...): tags are those of the mesh here")
 
     def _integrals(self, form):
         """Integrands, kinds of measures, tags and degrees of quadrature."""
         data = compute_form_data(form, do_apply_function_pullbacks=False, do_apply_integral_scaling=False,
                                  do_apply_geometry_lowering=False, do_append_everywhere_integrals=False, complex_mode=False)
-        # Coefficients were numbered anew: equal ones of two forms are not the same functions.
-        self._parts, self._memo = {}, {}
-        self._originals = {new: old for old, new in data.function_replace_map.items()}
-        with _DeepRecursion():
-            for of_kind in data.integral_data:
-                if of_kind.integral_type not in ("cell", "exterior_facet"):
-                    raise _core.InputError(f"integrals of the kind '{of_kind.integral_type}' do not exist here; accepted are dx and ds")
-                tags = [str(tag) for tag in of_kind.subdomain_id if tag not in ("otherwise", "everywhere")]
-                for integral in of_kind.integrals:
-                    yield self._scalar(integral.integrand(), (), {}), of_kind.integral_type, tags, _degree(integral)
+        self._begin({new: old for old, new in data.function_replace_map.items()})
+        mesh = mesh_of(form.ufl_domains()[0])
+        for of_kind in data.integral_data:
+            if of_kind.integral_type not in ("cell", "exterior_facet"):
+                raise _core.InputError(f"integrals of the kind '{of_kind.integral_type}' do not exist here; accepted are dx and ds")
+            # Integrands that several measures have in common come once, with all their tags: everywhere is one of them.
+            ids = [tag for tag in of_kind.subdomain_id if tag not in ("otherwise", "everywhere")]
+            measures = [[]] if len(ids) < len(of_kind.subdomain_id) else []
+            # What is in several groups counts for each of them.
+            has_classes = mesh.core.has_classes(mesh.dim if of_kind.integral_type == "cell" else mesh.dim - 1)
+            measures += [[str(tag)] for tag in ids] if has_classes else [[str(tag) for tag in ids]] if ids else []
+            for integral in of_kind.integrals:
+                integrand = self._scalar(integral.integrand(), (), {})
+                for tags in measures:
+                    yield integrand, of_kind.integral_type, tags, _degree(integral)
 
-    def expression(self, e):
+    def expression(self, e, constants_are_numbers=False):
         """The tensor of the core for an expression without arguments."""
-        e = apply_derivatives(apply_algebra_lowering(ufl.as_ufl(e)))
-        self._parts, self._memo, self._originals = {}, {}, {}
-        with _DeepRecursion():
-            return self._tensor(e, e.ufl_shape, ())
+        before = self._constants_are_numbers
+        self._constants_are_numbers = before or constants_are_numbers
+        self._are_unknowns_data = False
+        self._begin({})
+        try:
+            with _DeepRecursion():
+                e = apply_derivatives(remove_complex_nodes(apply_algebra_lowering(ufl.as_ufl(e))))
+                return self._tensor(e, e.ufl_shape, ())
+        finally:
+            self._constants_are_numbers = before
 
     def _tensor(self, e, shape, component):
         if not shape:
@@ -167,9 +214,10 @@ class Lowering:
         if isinstance(e, ufl.Constant):
             if not isinstance(e, Constant):
                 raise _core.InputError(f"the constant {e} has no value: use rafter.Constant(mesh, value)")
-            shape = list(e.ufl_shape)
-            whole = _core.parameter(self._name_of_constant(e), shape)
-            return whole.at(list(component)) if shape else whole
+            number = int(np.ravel_multi_index(component, e.ufl_shape)) if component else 0
+            if self._constants_are_numbers:
+                return _core.Expr(float(np.ravel(e.value)[number]))
+            return _core.parameter(f"{self._name_of_constant(e)}_{number}", [])
         raise _core.InputError(f"forms with {type(e).__name__} are not supported: {e}")
 
     def _condition(self, e, indices):
@@ -195,8 +243,9 @@ class Lowering:
             raise _core.InputError(f"derivatives of {type(terminal).__name__} are not supported: {e}")
         of_value, of_axes = component[: len(component) - axes], component[len(component) - axes:]
         number = int(np.ravel_multi_index(of_value, terminal.ufl_shape)) if of_value else 0
-        for leaf, whole in self._leaf_expressions(terminal):
+        for leaf, whole, name in self._leaf_expressions(terminal):
             if leaf.offset <= number < leaf.offset + leaf.size:
+                self._used.add(name)
                 place = [number - leaf.offset] if leaf.shape else []
                 for _ in range(axes):
                     whole = _core.grad(whole, space_of(terminal.ufl_function_space()).mesh.dim)
@@ -210,19 +259,20 @@ class Lowering:
             return self._parts[terminal]
         if isinstance(terminal, Argument):
             make = _core.test_function if terminal.number() == 0 else _core.trial_function
-            result = [(leaf, make(leaf.core)) for leaf in self.leaves(terminal.ufl_function_space(), terminal.part())]
-            if any(leaf.is_broken for leaf, _ in result):
+            result = [(leaf, make(leaf.core), None) for leaf in self.leaves(terminal.ufl_function_space(), terminal.part())]
+            if any(leaf.is_broken for leaf, _, _ in result):
                 raise _core.InputError(f"test and trial functions are continuous here: {terminal.ufl_function_space().ufl_element()}")
         else:
             function = self._originals.get(terminal, terminal)
-            names = self._unknowns.get(function)
-            if names is None:
-                if not isinstance(function, Function):
-                    raise _core.InputError(f"the coefficient {function} has no values: use rafter.Function(V)")
-                number = len(self._functions)
-                names = self._functions.setdefault(function, [f"w{number}" if len(function.parts) == 1 else f"w{number}_{i}"
-                                                              for i in range(len(function.parts))])
-            result = [(leaf, _core.field(leaf.core, name)) for leaf, name in zip(self.leaves_of(function), names)]
+            if not isinstance(function, Function):
+                raise _core.InputError(f"the coefficient {function} has no values: use rafter.Function(V)")
+            if function in self._unknowns and not self._are_unknowns_data:
+                names, leaves = self._unknowns[function], self.leaves_of(function)
+            else:
+                number, count = len(self._functions), len(function.parts)
+                names = self._functions.setdefault(function, [f"data_{number}_{i}" for i in range(count)])
+                leaves = self._leaves_of_data(function)
+            result = [(leaf, _core.field(leaf.core, name), name) for leaf, name in zip(leaves, names)]
         self._parts[terminal] = result
         return result
 
@@ -235,6 +285,9 @@ class Lowering:
             h.values[:] = h.function_space().leaves()[0].core.cell_volumes() if kind == "volumes" else _diameters(mesh)
             mesh._of_cells[kind] = h
         return mesh._of_cells[kind]
+
+    def _leaves_of_data(self, function):
+        return self.leaves_of(function)
 
     def _name_of_constant(self, constant):
         if isinstance(constant, _ByTag):

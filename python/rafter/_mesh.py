@@ -26,7 +26,7 @@ _MESHIO_CELLS = {
     "pyramid": ("pyramid", 1, None),
 }
 _DIM = {"point": 0, "interval": 1, "triangle": 2, "quadrilateral": 2, "tetrahedron": 3, "hexahedron": 3, "prism": 3, "pyramid": 3}
-_UFL_CELL = {"point": "vertex"}
+_NUM_CORNERS = {"interval": 2, "triangle": 3, "quadrilateral": 4, "tetrahedron": 4, "hexahedron": 8, "prism": 6, "pyramid": 5}
 
 
 class Mesh:
@@ -39,8 +39,7 @@ class Mesh:
     def __init__(self, core):
         self.core = core
         self._domain = None
-        self._spaces = {}
-        self._of_cells = {}
+        self._spaces, self._leaves, self._of_cells = {}, {}, {}  # by elements, what spaces are made of, quantities of cells
 
     @property
     def dim(self):
@@ -100,6 +99,7 @@ class Mesh:
 
             cell = ufl_cell(self)
             self._domain = ufl.Mesh(Element("Lagrange", cell, self.core.degree, (self.dim,)))
+            self._domain._mesh_of_rafter = self  # forms keep their mesh
             _of_domain[self._domain.ufl_id()] = self
         return self._domain
 
@@ -138,30 +138,54 @@ def mesh_from_arrays(points, cells, cell_tags=None, facets=None, facet_tags=None
     cell_tags: {the same keys: numbers of groups, shape (cell)}. facets: corners, shape (facet, corner), padded with -1 where facets
     differ; facet_tags: numbers of groups, shape (facet). names: {(dimension, number): name}.
     """
-    points = np.atleast_2d(np.asarray(points, dtype=float))
+    points = np.asarray(points, dtype=float)
+    if points.ndim != 2 or not 1 <= points.shape[1] <= 3:
+        raise _core.InputError(f"points have the shape {points.shape}; accepted is (node, dim)")
+    cell_tags = {_key(key): tags for key, tags in (cell_tags or {}).items()}
     raw, dim = [], 0
     for key, nodes in cells.items():
-        shape, degree = (key, 1) if isinstance(key, str) else key
-        if shape not in _DIM:
-            raise _core.InputError(f"'{shape}' is no shape of cells; accepted: {', '.join(sorted(_DIM))}")
+        shape, degree = _key(key)
+        if shape not in _NUM_CORNERS:
+            raise _core.InputError(f"'{shape}' is no shape of cells; accepted: {', '.join(sorted(_NUM_CORNERS))}")
         dim = max(dim, _DIM[shape])
-        nodes = np.array(nodes, dtype=np.int32)
-        if shape == "tetrahedron" and degree == 1 and nodes.size and nodes.min() >= 0 and nodes.max() < len(points):
+        nodes = _table(nodes, f"cells of shape '{shape}'", len(points), _NUM_CORNERS[shape] if degree == 1 else None)
+        tags = _tags(cell_tags.pop((shape, degree), None), f"cell_tags of shape '{shape}'", len(nodes))
+        if shape == "tetrahedron" and degree == 1:
             _turn_inverted(points, nodes)
-        tags = np.zeros(len(nodes), np.int32) if cell_tags is None or key not in cell_tags else cell_tags[key]
-        raw.append((shape, degree, nodes, np.ascontiguousarray(tags, dtype=np.int32)))
-        if nodes.size and (nodes.min() < 0 or nodes.max() >= len(points)):
-            raise _core.InputError(f"cells of shape '{shape}' name nodes from {nodes.min()} to {nodes.max()}, but there are {len(points)} points")
+        raw.append((shape, degree, nodes, tags))
+    if cell_tags:
+        raise _core.InputError(f"cell_tags name cells that there are none of: {', '.join(shape for shape, _ in cell_tags)}")
     in_space = np.zeros((len(points), 3))
     in_space[:, : points.shape[1]] = points
     corners = np.full((0, 4), -1, np.int32)
-    if facets is not None:
-        facets = np.atleast_2d(np.asarray(facets, dtype=np.int32))
+    if facets is not None and len(facets):
+        facets = _table(facets, "facets", len(points), None, least=-1)
         corners = np.full((len(facets), 4), -1, np.int32)
         corners[:, : facets.shape[1]] = facets
-    tags = np.zeros(len(corners), np.int32) if facet_tags is None else np.ascontiguousarray(facet_tags, dtype=np.int32)
+    tags = _tags(facet_tags, "facet_tags", len(corners))
     listed = [(int(d), str(name), int(number)) for (d, number), name in (names or {}).items()]
     return Mesh(_core.mesh_from_arrays(dim, in_space, raw, corners, tags, listed, source))
+
+
+def _key(key):
+    return (key, 1) if isinstance(key, str) else (key[0], int(key[1]))
+
+
+def _table(numbers, what, num_points, columns, least=0):
+    """A table of numbers of points."""
+    table = np.array(numbers, dtype=np.int32)
+    if table.ndim != 2 or (columns is not None and table.shape[1] != columns) or (least < 0 and table.shape[1] > 4):
+        raise _core.InputError(f"{what} have the shape {table.shape}; accepted is (number, {columns or 'nodes of one'})")
+    if table.size and (table.min() < least or table.max() >= num_points):
+        raise _core.InputError(f"{what} name points from {table.min()} to {table.max()}, but there are {num_points}")
+    return table
+
+
+def _tags(tags, what, count):
+    tags = np.zeros(count, np.int32) if tags is None else np.ascontiguousarray(tags, dtype=np.int32)
+    if tags.shape != (count,):
+        raise _core.InputError(f"{what} have the shape {tags.shape}; accepted is ({count},)")
+    return tags
 
 
 def _turn_inverted(points, tetrahedra):

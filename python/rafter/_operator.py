@@ -7,13 +7,14 @@ import scipy.sparse.linalg
 
 from . import _core
 from ._lowering import Lowering
+from ._spaces import DirichletBC
 
 
 class Operator(scipy.sparse.linalg.LinearOperator):
     """The operator of a bilinear form, matrix-free: y = A @ x, also of blocks of vectors.
 
-    Rows and columns of unknowns that `bcs` fix are those of the identity. Vectors are those of Function.values (of mixed spaces they
-    hold those of the parts one after the other, each padded to a multiple of 16 numbers). device: "host", "opencl:0", ...; degree: of
+    Rows and columns of unknowns that `bcs` fix are those of the identity. Vectors are those of Function.values; of mixed spaces they hold
+    those of the parts in the ranges `parts`, between which rows are those of the identity. device: "host", "opencl:0", ...; degree: of
     quadrature; plan: a text, as `rafter kernel` prints it.
     """
 
@@ -22,7 +23,10 @@ class Operator(scipy.sparse.linalg.LinearOperator):
         form = lowering.form(a)
         if form is None or form.rank != 2:
             raise _core.InputError("Operator takes a bilinear form, with a test and a trial function")
-        self.core = _core.Operator(form, [bc.core(lowering) for bc in bcs], _core.RunArguments(device, threads, plan, degree), self._data())
+        spaces = [_spaces(lowering, a, number) for number in (0, 1)]
+        bcs = [bcs] if isinstance(bcs, DirichletBC) else bcs
+        self.core = _core.Operator(form, *spaces, [bc.core(lowering) for bc in bcs], _core.RunArguments(device, threads, plan, degree),
+                                   self._data())
         super().__init__(np.dtype(float), (self.core.rows, self.core.columns))
 
     def _data(self):
@@ -34,6 +38,8 @@ class Operator(scipy.sparse.linalg.LinearOperator):
         return self
 
     def _matvec(self, x):
+        if np.iscomplexobj(x):
+            raise _core.InputError("the operator is real; apply it to the real and the imaginary part")
         y = np.empty(self.shape[0])
         self.core.apply(np.ascontiguousarray(x, dtype=float).ravel(), y)
         return y
@@ -47,12 +53,23 @@ class Operator(scipy.sparse.linalg.LinearOperator):
         return scipy.sparse.csr_matrix((values, columns, starts), shape=self.shape)
 
     @property
+    def parts(self):
+        """Where the fields are in vectors y: slices, in the order of the parts of the space."""
+        return [slice(begin, end) for begin, end in self.core.row_ranges]
+
+    @property
     def constrained(self):
         """Entries of vectors that conditions fix."""
         return self.core.constrained
 
     def __str__(self):
         return "\n".join([f"operator with {self.shape[0]} rows", *self.core.describe()])
+
+
+def _spaces(lowering, form, number):
+    """The spaces of the core of the test (0) or trial functions (1) of a form, in the order of their parts."""
+    arguments = sorted((argument for argument in form.arguments() if argument.number() == number), key=lambda argument: argument.part() or 0)
+    return [leaf.core for argument in arguments for leaf in lowering.leaves(argument.ufl_function_space(), argument.part())]
 
 
 def assemble(form, device="host", threads=0, degree=None):
@@ -66,8 +83,7 @@ def assemble(form, device="host", threads=0, degree=None):
     run = _core.RunArguments(device, threads, "", degree)
     data = _core.DataArguments([(name, values) for name, _, values in lowering.data()], lowering.parameters())
     if lowered.rank == 1:
-        spaces = [leaf.core for argument in form.arguments() for leaf in lowering.leaves(argument.ufl_function_space(), argument.part())]
-        return _core.assemble_vector(lowered, spaces, run, data)
+        return _core.assemble_vector(lowered, _spaces(lowering, form, 0), run, data)
     spaces = [core for _, core, _ in lowering.data()] or [_any_space(form)]
     return _core.assemble_scalar(lowered, spaces, run, data)
 
@@ -77,4 +93,4 @@ def _any_space(form):
     from ._mesh import mesh_of
     from ._spaces import FunctionSpace
 
-    return FunctionSpace(mesh_of(form.ufl_domain()), "Lagrange", 1).leaves()[0].core
+    return FunctionSpace(mesh_of(form.ufl_domains()[0]), "Lagrange", 1).leaves()[0].core

@@ -9,7 +9,7 @@ import ufl
 
 from . import _core
 from ._lowering import Lowering
-from ._spaces import DirichletBC, Function, LeafValues, space_of
+from ._spaces import DirichletBC, LeafValues, field_names, flat, space_of
 
 
 class NullSpace:
@@ -83,6 +83,7 @@ class _FileLeaf:
 
     def __init__(self, core):
         self.core, self._nodes = core, core.nodes()
+        self.dim = self._nodes[0].shape[1]
         self.size = self._nodes[1].shape[1]
         self.shape = (self.size,) if self.size > 1 else ()
 
@@ -118,18 +119,23 @@ class Problem:
         self.run = _core.RunArguments(device, threads, plan, degree)
         self.initial = initial
 
-    # Names, in the order of the parts of all unknowns.
     def _names(self):
-        names = []
+        """Names of the fields, for each unknown one for each of its parts. No two are equal."""
+        names, used = [], set()
         for unknown in self.unknowns:
-            many = len(unknown.parts) > 1
-            names.append([f"{unknown.name}_{i}" if many else unknown.name for i in range(len(unknown.parts))])
+            of_one = field_names(unknown.name, len(unknown.parts))
+            while used & set(of_one):
+                of_one = [name + "_" for name in of_one]
+            used |= set(of_one)
+            names.append(of_one)
         return names
 
     def core(self):
         """The problem of the core, with the present values of functions and constants."""
+        if not isinstance(self.equation, ufl.equation.Equation) or not isinstance(self.equation.lhs, ufl.Form):
+            raise _core.InputError("a problem is an equation of forms, a == L or F == 0")
         lhs, rhs = self.equation.lhs, self.equation.rhs
-        is_residual = len(lhs.arguments()) == 1
+        is_residual = {argument.number() for argument in lhs.arguments()} == {0}
         names = self._names()
         lowering = _ProblemLowering(self.unknowns, names)
         result = _core.Problem()
@@ -145,20 +151,20 @@ class Problem:
             if self.energy is not None:
                 result.energy = lowering.form(self.energy)
         else:
-            result.a = lowering.form(lhs)
-            result.L = None if _is_zero(rhs) else lowering.form(rhs)
+            result.a = lowering.form(lhs, are_unknowns_data=True)
+            result.L = None if _is_zero(rhs) else lowering.form(rhs, are_unknowns_data=True)
         result.conditions = [bc.core(lowering) for bc in self.bcs]
         result.null_space = [of.core([part.leaf.size for part in parts]) for of in self.null_space]
         result.functionals = [(name, lowering.form(form)) for name, form in self.functionals.items()]
         result.output_fields = [(name, lowering.expression(e)) for name, e in self.output_fields.items()]
-        result.exact = [(self._number(unknown), lowering.expression(e)) for unknown, e in self.exact.items()]
+        result.exact = [(self._number(unknown), flat(lowering.expression(e))) for unknown, e in self.exact.items()]
         for name, core, values in lowering.data():
             result.add_data(name, core, values)
         result.parameters = lowering.parameters()
         if self.initial or (self.initial is None and is_residual):
             for part in parts:
                 result.add_initial(part.values)
-        result.options = _problem_text(parts, flat_names, is_residual, self.sections, [number for number, _ in result.exact])
+        result.options, result.overrides = _problem_text(parts, flat_names, is_residual, self.sections, [number for number, _ in result.exact])
         return result
 
     def _number(self, unknown):
@@ -184,31 +190,37 @@ class Problem:
 
 
 class _ProblemLowering(Lowering):
-    """The core knows unknowns by their spaces: each has one of its own, which no other function is on."""
+    """The core knows unknowns by their spaces: each has one of its own, with its name, which no other function is on."""
 
     def __init__(self, unknowns, names):
-        super().__init__(list(zip(unknowns, names)))
+        super().__init__(zip(unknowns, names))
         self._all = unknowns
         self._leaves = {}
-        for i, unknown in enumerate(unknowns):
+        for i, (unknown, of_one) in enumerate(zip(unknowns, names)):
             V = unknown.ufl_function_space()
-            is_first = all(other.ufl_function_space() is not V for other in unknowns[:i])
-            self._leaves[unknown] = V.leaves() if is_first else V.leaves(f"unknown {i}")
+            leaves = V.leaves()
+            is_first = all(other.ufl_function_space() != V for other in unknowns[:i])
+            is_named = [leaf.name for leaf in leaves] == of_one
+            self._leaves[unknown] = leaves if is_first and is_named else V.leaves(f"unknown {i} {of_one}", of_one)
 
     def leaves_of(self, function):
-        if function in self._leaves:
-            return self._leaves[function]
-        V = function.ufl_function_space()
-        is_of_unknown = any(unknown.ufl_function_space() is V for unknown in self._all)
-        return V.leaves("data") if is_of_unknown else super().leaves_of(function)
+        return self._leaves[function] if function in self._leaves else self._leaves_of_data(function)
+
+    def _leaves_of_data(self, function):
+        leaves = [part.leaf for part in function.parts]
+        is_taken = any(leaf is other for others in self._leaves.values() for other in others for leaf in leaves)
+        return function.ufl_function_space().leaves("data") if is_taken else leaves
 
     def leaves(self, space, part=None):
+        space = space_of(space)
         if part is not None:
+            if part >= len(self._all) or self._all[part].ufl_function_space() != space:
+                raise _core.InputError(f"unknown {part} of the problem is to be a Function of part {part} of the space of the form")
             return self._leaves[self._all[part]]
         for unknown in self._all:
-            if unknown.ufl_function_space() is space_of(space):
+            if unknown.ufl_function_space() == space:
                 return self._leaves[unknown]
-        return super().leaves(space, part)
+        raise _core.InputError("an argument of the form is on a space that no unknown is on")
 
 
 def solve(equation, unknowns=None, bcs=(), progress=None, check_solution=True, **arguments):
@@ -218,6 +230,9 @@ def solve(equation, unknowns=None, bcs=(), progress=None, check_solution=True, *
     """
     if isinstance(equation, (str, os.PathLike)):
         run = _core.RunArguments(arguments.pop("device", "host"), arguments.pop("threads", 0), arguments.pop("plan", ""), None)
+        wrong = [name for name, keys in arguments.items() if not isinstance(keys, dict)]
+        if wrong or unknowns is not None or bcs:
+            raise _core.InputError(f"of a problem file, sections are replaced by dictionaries of keys; found {', '.join(wrong) or 'unknowns'}")
         overrides = [f"{section}.{key}={_toml(value)}" for section, keys in arguments.items() for key, value in keys.items()]
         return _checked(_core.solve_file(os.fspath(equation), overrides, run, *_callbacks(progress)), check_solution)
     return Problem(equation, unknowns, bcs, **arguments).solve(progress, check_solution)
@@ -241,10 +256,15 @@ def _is_zero(form):
 
 
 def _problem_text(parts, names, is_residual, sections, exact):
-    """The sections as a problem file, whose mesh, forms and exact solutions stand for those of the core: its reader knows every key."""
-    if sections["check"]:
+    """The sections as a problem file, whose mesh, forms and exact solutions stand for those of the core: its reader knows every key. And
+    what replaces keys of it, as --set does."""
+    check = sections["check"] or {}
+    unknown = set(check) - {"max_l2_error", "max_h1_error"}
+    if unknown or "fields" in (sections["output"] or {}):
+        raise _core.InputError("exact solutions are given by exact={u: expression}, fields of the output by output_fields={name: expression}")
+    if check:
         zeros = {names[i]: [0.0] * parts[i].leaf.size if parts[i].leaf.shape else 0.0 for i in exact}
-        sections = sections | {"check": zeros | sections["check"]}
+        sections = sections | {"check": zeros | check}
     tests = ["v"] if len(names) == 1 else [f"v_{name}" for name in names]
     form = " + ".join(f"inner({name}, {test})*dx" for name, test in zip(names, tests))
     lines = ['mesh.box = { cells = [2, 2, 2], shape = "hexahedron" }']
@@ -252,11 +272,15 @@ def _problem_text(parts, names, is_residual, sections, exact):
         components = f", components = {part.leaf.size}" if part.leaf.shape else ""
         lines.append(f"fields.{name} = {{ degree = {part.leaf.degree}{components} }}")
     lines.append(f"forms.{'F' if is_residual else 'a'} = {json.dumps(form)}")
+    overrides = []
     for section, keys in sections.items():
+        keys = dict(keys or {})
+        if section == "output" and "file" in keys:
+            overrides.append(f"output.file={_toml(keys.pop('file'))}")
         if keys:
             lines.append(f"[{section}]")
             lines += [f"{key} = {_toml(value)}" for key, value in keys.items()]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n", overrides
 
 
 def _toml(value):

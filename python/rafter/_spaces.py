@@ -3,6 +3,8 @@
 
 import itertools
 import math
+import numbers
+import re
 
 import numpy as np
 import ufl
@@ -14,6 +16,13 @@ from ._mesh import Mesh, mesh_of
 _numbers = itertools.count()
 
 
+def flat(e):
+    """The components of an expression of the core in one row, as those of fields stand."""
+    if len(e.shape) < 2:
+        return e
+    return _core.as_tensor([e.at(list(index)) for index in np.ndindex(*e.shape)])
+
+
 class Leaf:
     """A Lagrange space that a space is made of: its components are `offset` to `offset + size - 1` of all, row by row."""
 
@@ -21,7 +30,9 @@ class Leaf:
         self.degree, self.shape, self.offset, self.is_broken = degree, shape, offset, is_broken
         self.size = math.prod(shape)
         # A function that is constant on cells is one of degree 1 to the core, with one value at all nodes of a cell.
+        self.name = name
         self.core = _core.space(mesh.core, "Lagrange", max(degree, 1), self.size if shape else 0, name, is_broken)
+        self.dim = mesh.dim
         self._nodes = self._cells = None
 
     @property
@@ -84,22 +95,25 @@ class FunctionSpace(ufl.FunctionSpace):
         self._leaf_arguments = leaves_of(element)
         for leaf_degree, _, is_broken in self._leaf_arguments:
             mesh.core.reserve(leaf_degree if not is_broken else 1)
-        self._leaves = {}
 
-    def leaves(self, part=None):
-        """The Lagrange spaces that it is made of. `part`: another set of them, since the core tells fields by their spaces: that of a
-        part of a MixedFunctionSpace, or of functions that are data where unknowns are on the space, too."""
-        if part not in self._leaves:
+    def leaves(self, part=None, names=None):
+        """The Lagrange spaces that it is made of; spaces of one mesh and equal elements have them in common. `part`: another set of them,
+        since the core tells fields by their spaces: that of a part of a MixedFunctionSpace, or of functions that are data where
+        unknowns are on the space, too. `names`: of the fields, where the set is made now."""
+        key = (tuple(self._leaf_arguments), part)
+        made = self.mesh._leaves
+        if key not in made:
             offsets = itertools.accumulate((math.prod(shape) for _, shape, _ in self._leaf_arguments), initial=0)
-            names = ["u"] if len(self._leaf_arguments) == 1 else [f"u{i}" for i in range(len(self._leaf_arguments))]
-            self._leaves[part] = [Leaf(self.mesh, *arguments, offset, name)
-                                  for arguments, offset, name in zip(self._leaf_arguments, offsets, names)]
-        return self._leaves[part]
+            if names is None:
+                names = ["u"] if len(self._leaf_arguments) == 1 else [f"u{i}" for i in range(len(self._leaf_arguments))]
+            made[key] = [Leaf(self.mesh, *arguments, offset, name)
+                         for arguments, offset, name in zip(self._leaf_arguments, offsets, names)]
+        return made[key]
 
     @property
     def num_dofs(self):
         """Number of unknowns."""
-        return sum(leaf.core.num_dofs for leaf in self.leaves())
+        return sum(leaf.num_values if leaf.degree == 0 else leaf.core.num_dofs for leaf in self.leaves())
 
     @property
     def nodes(self):
@@ -118,11 +132,6 @@ class FunctionSpace(ufl.FunctionSpace):
 
     def __repr__(self):
         return f"rafter.FunctionSpace({self.mesh!r}, {self.ufl_element()!r})"
-
-    def __eq__(self, other):
-        return self is other
-
-    __hash__ = ufl.FunctionSpace.__hash__
 
 
 class Part:
@@ -157,7 +166,12 @@ class LeafValues:
     def __call__(self, points):
         """Values at points, shape (point, dim) or (dim): shape (point, *shape), NaN outside of the mesh."""
         points = np.asarray(points, dtype=float)
-        many = np.ascontiguousarray(np.atleast_2d(points) if points.ndim else points.reshape(1, 1))
+        dim = self.leaf.dim
+        if dim == 1 and (points.ndim == 0 or points.shape[-1] != 1):
+            return self(points[..., None])  # numbers are points of a line
+        if points.ndim not in (1, 2) or points.shape[-1] != dim:
+            raise _core.InputError(f"points have the shape {points.shape}; accepted is (point, {dim}) or ({dim},)")
+        many = np.ascontiguousarray(np.atleast_2d(points))
         found = self.leaf.core.evaluate(self.leaf.core_values(self.values), many).reshape(len(many), *self.leaf.shape)
         return found if points.ndim == 2 else found[0]
 
@@ -177,6 +191,17 @@ class LeafValues:
         return self
 
 
+# Names that texts of problem files read otherwise.
+_RESERVED = {"x", "n", "v", "t", "dx", "ds", "dt", "pi"}
+
+
+def field_names(name, count):
+    """Names of the fields of the core for a function, which messages and reports have: its own, where it can be one."""
+    is_name = re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) and name not in _RESERVED and not name.startswith("data_")
+    name = name if is_name else "u"
+    return [name] if count == 1 else [f"{name}_{i}" for i in range(count)]
+
+
 class Function(ufl.Coefficient):
     """A function of a space: in forms a coefficient, and where it is solved for the unknown.
 
@@ -187,7 +212,7 @@ class Function(ufl.Coefficient):
         V = space_of(V)
         super().__init__(V)
         self.name = name or f"f{next(_numbers)}"
-        self.parts = [LeafValues(leaf) for leaf in V.leaves()]
+        self.parts = [LeafValues(leaf) for leaf in V.leaves(names=field_names(self.name, len(V._leaf_arguments)))]
 
     def function_space(self):
         return self.ufl_function_space()
@@ -217,10 +242,10 @@ class Function(ufl.Coefficient):
         if isinstance(value, ufl.core.expr.Expr):
             from ._lowering import Lowering
 
-            lowering = Lowering()
+            lowering = Lowering(constants_are_numbers=True)
             e = lowering.expression(value)
             points, entries = part.leaf.nodes()
-            part.values[entries] = e.at_points(np.ascontiguousarray(points), lowering.parameters())
+            part.values[entries] = flat(e).at_points(np.ascontiguousarray(points), [])
             return self
         part.interpolate(value)
         return self
@@ -230,9 +255,9 @@ class Function(ufl.Coefficient):
         that several cells have. It is exact for continuous functions of the space."""
         from ._lowering import Lowering
 
-        lowering = Lowering()
+        lowering = Lowering(constants_are_numbers=True)
         part = self._only_part()
-        e = lowering.expression(ufl.as_ufl(value))
+        e = flat(lowering.expression(ufl.as_ufl(value)))
         if part.leaf.degree == 0:
             raise _core.InputError("project: values of cells are interpolated (at their middles) or set")
         part.values[:] = part.leaf.core.project(e, [(core, values) for _, core, values in lowering.data()])
@@ -282,28 +307,29 @@ class DirichletBC:
     V: its space, or a part of a mixed one (V.sub(0)). value: a number or list, a function of one point x that returns such, a Constant,
     or an expression of UFL in x and Constants. tags: numbers and names of groups of facets; where: a function of one point that says
     whether the condition holds there (at all nodes of a facet); without both, the whole boundary. components: those that are fixed.
+    part: the number of the field on a ufl.MixedFunctionSpace that has the space several times.
     """
 
-    def __init__(self, V, value, tags=(), where=None, components=()):
-        self.space, self.value, self.where = V, value, where
-        tags = [tags] if isinstance(tags, (str, int)) else list(tags)
+    def __init__(self, V, value, tags=(), where=None, components=(), part=None):
+        self.space, self.value, self.where, self.part = V, value, where, part
+        tags = [tags] if isinstance(tags, (str, numbers.Integral)) else list(tags)
         self.tags = [str(tag) for tag in tags]
-        self.components = [components] if isinstance(components, int) else [int(c) for c in components]
+        self.components = [int(c) for c in ([components] if isinstance(components, numbers.Integral) else components)]
 
-    def leaf(self, resolve):
-        """The space that it is on, as `resolve` gives those of the unknowns."""
+    def leaf(self, lowering):
+        """The space that it is on."""
         if isinstance(self.space, Part):
-            return resolve(self.space.of)[self.space.number]
-        leaves = resolve(space_of(self.space))
+            return lowering.leaves_of_condition(self.space.of, self.part)[self.space.number]
+        leaves = lowering.leaves_of_condition(space_of(self.space), self.part)
         if len(leaves) > 1:
             raise _core.InputError("a condition on a mixed space names one of its parts: DirichletBC(V.sub(0), ...)")
         return leaves[0]
 
     def core(self, lowering):
-        leaf = self.leaf(lowering.leaves)
+        leaf = self.leaf(lowering)
         expression = function = None
         if isinstance(self.value, (ufl.core.expr.Expr, ufl.classes.Zero)):
-            expression = self._padded(lowering.expression(self.value), leaf)
+            expression = self._padded(flat(lowering.expression(self.value, constants_are_numbers=True)), leaf)
         elif callable(self.value):
             function = self._function(self.value, leaf)
         else:
@@ -314,7 +340,7 @@ class DirichletBC:
 
     def _padded(self, e, leaf):
         """The expression of all components, 0 for those that are not fixed."""
-        if not self.components or not leaf.shape or e.shape == list(leaf.shape):
+        if not self.components or not leaf.shape or e.shape == [leaf.size]:
             return e
         given = [e] if not e.shape else [e.at([i]) for i in range(e.shape[0])]
         rows = [_core.Expr(0.0)] * leaf.size

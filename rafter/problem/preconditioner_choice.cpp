@@ -2,14 +2,28 @@
 #include <rafter/problem/preconditioner_choice.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 #include <rafter/base/error.hpp>
 #include <rafter/operator/generate/form_compiler.hpp>
 #include <rafter/operator/generate/kernel_options.hpp>
+#include <rafter/operator/run/form_data.hpp>
 #include <rafter/solve/solver.hpp>
 #include <rafter/space/function_space.hpp>
 
 namespace rafter::problem {
+namespace {
+
+/// The parameters of an operator that have values.
+std::vector<std::pair<std::string, double>> parameters_of(const op::Operator& A) {
+  std::vector<std::pair<std::string, double>> result;
+  const auto values = A.data().parameters().host_read();
+  for (std::size_t p = 0; p < A.form().parameters.size(); ++p)
+    if (!std::isnan(values[p])) result.emplace_back(A.form().parameters[p].coefficient->name, values[p]);
+  return result;
+}
+
+} // namespace
 
 PreconditionerChoice multigrid(MultigridOptions options) {
   PreconditionerChoice result("multigrid");
@@ -105,7 +119,8 @@ make_hierarchy(const op::Operator& A, const MultigridOptions& options,
                                      .meshes = meshes,
                                      .conditions = {A.conditions().begin(), A.conditions().end()},
                                      .kernels = own,
-                                     .coarsening = options.coarsening});
+                                     .coarsening = options.coarsening,
+                                     .parameters = parameters_of(A)});
   if (levels.empty()) own.precision = schedule::Precision::double_precision;
   const auto finest = op::generate_own_level(A.form(), A.system(), A.conditions(), own);
   auto kernels = op::kernels_of(levels);

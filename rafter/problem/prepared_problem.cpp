@@ -270,7 +270,8 @@ std::vector<op::GeneratedLevel> PreparedProblem::generate_levels(const op::Kerne
                                            .meshes = std::make_shared<const mesh::Generations>(options.meshes),
                                            .conditions = options_.dirichlet,
                                            .kernels = kernels,
-                                           .coarsening = options.coarsening};
+                                           .coarsening = options.coarsening,
+                                           .parameters = problem_.parameters};
   specification.kernels.precision = options.precision;
   if (equations_.bilinear)
     specification.form = *equations_.bilinear;

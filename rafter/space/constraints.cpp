@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/base/log.hpp>
 #include <rafter/comm/ghost_exchange.hpp>
 #include <rafter/mesh/tag_uses.hpp>
 #include <rafter/space/constraints.hpp>
@@ -66,7 +67,13 @@ public:
   void add(const DirichletCondition& condition) {
     const auto components = components_of(space_, condition);
     ++condition_;
+    const auto before = found_.size();
     for (const auto& facet : facets_of(condition)) add_facet(facet, condition, components);
+    if (condition.where && found_.size() == before && space_.mesh().distribution == nullptr)
+      base::warn_once(
+          fmt::format("Dirichlet condition on field '{}': it holds at no facet, since its predicate is false "
+                      "at some node of each",
+                      space_.name));
   }
 
   Constraints finish() {

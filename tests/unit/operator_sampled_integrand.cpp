@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <rafter/form/lowering.hpp>
@@ -18,14 +20,19 @@
 namespace rafter::test {
 namespace {
 
-double jump_of(const std::string& form, mesh::BoxOptions box = {.cells = {4, 4}}, int components = 0) {
+double jump_of(const std::string& form, mesh::BoxOptions box = {.cells = {4, 4}}, int components = 0,
+               std::optional<double> value_of_c = {}) {
   const auto mesh = std::make_shared<const mesh::Mesh>(mesh::make_box(box));
   const auto discretisation = std::make_shared<const space::Discretisation>(mesh, space::DiscretisationOptions{});
   const auto space = space::FunctionSpace::make(discretisation, {.components = components, .name = "u"});
   form::Scope scope(mesh->gdim);
   const std::shared_ptr<const form::FieldSpace> field = space;
   scope.add_arguments({&field, 1});
-  return op::largest_jump_within_cells(form::lower(form::parse_form(form, scope)), op::make_system({space}));
+  scope.add("c", form::parameter("c"));
+  std::vector<std::pair<std::string, double>> parameters;
+  if (value_of_c) parameters.emplace_back("c", *value_of_c);
+  return op::largest_jump_within_cells(form::lower(form::parse_form(form, scope)), op::make_system({space}),
+                                       parameters);
 }
 
 TEST(SampledIntegrand, JumpsAtFacetsAreNone) {
@@ -40,6 +47,12 @@ TEST(SampledIntegrand, JumpsWithinCellsAreFound) {
   EXPECT_DOUBLE_EQ(
       jump_of("conditional(x[0] > 0.6, 1, 1e3)*inner(sym(grad(u)), sym(grad(v)))*dx", {.cells = {4, 4}}, 2), 1e3);
   EXPECT_TRUE(std::isinf(jump_of("conditional(x[0] > 0.6, 1, 0)*inner(grad(u), grad(v))*dx")));
+}
+
+TEST(SampledIntegrand, ParametersCountWithTheirValues) {
+  const auto* form = "conditional(x[0] > 0.6, c, 1)*inner(grad(u), grad(v))*dx";
+  EXPECT_EQ(jump_of(form), 1); // without a value they are 1
+  EXPECT_DOUBLE_EQ(jump_of(form, {.cells = {4, 4}}, 0, 1e5), 1e5);
 }
 
 /// Of a body that a thousandth of the cells reach.

@@ -57,6 +57,21 @@ TEST(Constraints, HoldExactlyTheNodesOnTheTaggedSide) {
   }
 }
 
+/// A predicate that holds on a side selects what its tag does; together they restrict each other.
+TEST(Constraints, HoldWhereAPredicateHolds) {
+  for (const auto& shape : test::box_shapes()) {
+    const auto space = test::make_space(test::scrambled(test::box(shape), 5), 3, 2);
+    const auto where = [](std::span<const double> x) { return lies_on(x, 2); };
+    const std::vector<DirichletCondition> by_tag{{.tags = {2}, .value = constant(2.5)}};
+    const std::vector<DirichletCondition> by_predicate{{.is_all = true, .value = constant(2.5), .where = where}};
+    const auto expected = space::make_constraints(*space, by_tag).entries;
+    EXPECT_FALSE(expected.empty());
+    EXPECT_EQ(space::make_constraints(*space, by_predicate).entries, expected) << shape;
+    const std::vector<DirichletCondition> nowhere{{.tags = {1}, .value = constant(2.5), .where = where}};
+    EXPECT_TRUE(space::make_constraints(*space, nowhere).entries.empty()) << shape;
+  }
+}
+
 TEST(Constraints, HoldOnAllMembersOfAGroup) {
   // The first of the two facets of xmin is also in group 9; those of xmax have no group.
   auto mesh = mesh::make_box({.cells = {2, 2}, .shape = "quadrilateral"});

@@ -152,17 +152,24 @@ std::pair<double, double> sizes_in_cell(SampledIntegrand& integrand, std::span<c
 
 } // namespace
 
-double largest_jump_within_cells(const form::LoweredForm& form, const System& system) {
-  SampledIntegrand integrand(form, system);
+double largest_jump_within_cells(const form::LoweredForm& form, const System& system,
+                                 std::span<const std::pair<std::string, double>> parameters) {
+  SampledIntegrand integrand(form, system, parameters);
   if (!integrand.depends_on_x()) return 1;
-  // Jumps reach a part of the cells alone, so that many are looked at; long integrands at fewer, in milliseconds.
-  constexpr std::size_t most_nodes = 500'000, fewest = 50, most = 5000;
-  const auto num_cells = static_cast<std::int32_t>(std::clamp(most_nodes / integrand.num_nodes(), fewest, most));
+  // Jumps reach a part of the cells alone, so that many are looked at; those of long integrands and of several
+  // components are fewer. A jump that no smoother bears ends the search.
+  constexpr std::size_t most_nodes = 4'000'000, points = 9, rows = 4, fewest = 50, most = 5000;
+  constexpr double enough = 1e6;
+  std::size_t components = 0;
+  for (const auto& space : system.spaces) components += static_cast<std::size_t>(space->num_components());
+  const auto num_cells = static_cast<std::int32_t>(
+      std::clamp(most_nodes / (integrand.num_nodes() * points * rows * components), fewest, most));
   const auto& mesh = *system.mesh;
   const auto dim = static_cast<std::size_t>(mesh.gdim);
   double result = 1;
   for (std::size_t g = 0; g < mesh.groups.size(); ++g)
     for (const auto cell : sampled_cells(mesh.groups[g].num_cells(), num_cells)) {
+      if (result >= enough) return result;
       const auto vertices = mesh::cell_vertex_coordinates(mesh, static_cast<std::int32_t>(g), cell);
       const auto tag = mesh.groups[g].tags[static_cast<std::size_t>(cell)];
       for (std::size_t f = 0; f < system.spaces.size(); ++f)

@@ -46,9 +46,9 @@ QuadratureOptions lowered(QuadratureOptions rule, int degree, int by) {
 /// The degree that rules of all levels are exact for, at least: 0, but where coefficients jump within cells that of the
 /// finest level. With points of their own, levels would see the jumps elsewhere, and corrections that are wrong by the
 /// jump take hundreds of iterations (docs/decisions/0088).
-int least_degree_of_levels(const form::LoweredForm& form, const System& system, const QuadratureOptions& rule) {
+int least_degree_of_levels(const form::LoweredForm& form, const HierarchySpecification& specification) {
   constexpr double large = 10, very_large = 1e4;
-  const double jump = largest_jump_within_cells(form, system);
+  const double jump = largest_jump_within_cells(form, specification.system, specification.parameters);
   if (jump < large) return 0;
   if (jump >= very_large)
     base::warn_once(fmt::format(
@@ -58,7 +58,8 @@ int least_degree_of_levels(const form::LoweredForm& form, const System& system, 
   int result = 0;
   for (const auto& integral : form.integrals)
     if (integral.measure.kind == form::MeasureKind::cell)
-      result = std::max(result, form::choose_quadrature_degree(integral, rule.max_degree).degree);
+      result = std::max(result,
+                        form::choose_quadrature_degree(integral, specification.kernels.quadrature.max_degree).degree);
   return result;
 }
 
@@ -210,7 +211,7 @@ int level_cells_per_batch(schedule::Precision precision, int highest_degree) {
 std::vector<GeneratedLevel> generate_levels(const HierarchySpecification& specification) {
   const auto form = form_on(specification, {});
   require_servable(specification, form);
-  const int least_degree = least_degree_of_levels(form, specification.system, specification.kernels.quadrature);
+  const int least_degree = least_degree_of_levels(form, specification);
   DataSpaces data(specification.system, form);
   const auto& meshes = *specification.meshes;
   LevelPlace finest{.generation = meshes.meshes.size() - 1, .degrees = {}};

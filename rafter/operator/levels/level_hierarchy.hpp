@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <rafter/form/form.hpp>
@@ -48,6 +49,8 @@ struct HierarchySpecification {
   /// Options of the finest level. Its precision is that of all levels but the coarsest, whose solver works in double.
   KernelOptions kernels;
   Coarsening coarsening{};
+  /// Values of parameters that the form leaves open, by name: coefficients are looked at with them (0088).
+  std::vector<std::pair<std::string, double>> parameters{};
   bool keeps_plan = false; ///< says whether a plan among `kernels` is for all levels; else it is for the finest alone
 };
 

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What forms of UFL mean where it is easily lost, and what is refused."""
+
+import math
+import signal
+
+import basix.ufl
+import numpy as np
+import pytest
+import rafter
+import ufl
+from ufl import dx, ds, grad, inner
+
+
+@pytest.fixture
+def mesh():
+    return rafter.box([3, 3], shape="triangle")
+
+
+@pytest.fixture
+def V(mesh):
+    return rafter.FunctionSpace(mesh, "Lagrange", 1)
+
+
+def two_squares():
+    points = np.array([[0, 0], [1, 0], [2, 0], [0, 1], [1, 1], [2, 1.0]])
+    return points, {"quadrilateral": [[0, 1, 4, 3], [1, 2, 5, 4]]}
+
+
+def test_integrands_that_measures_have_in_common_count_for_each(mesh, V):
+    f = rafter.Function(V).interpolate(1.0)
+    assert rafter.assemble(f * ds + f * ds(1)) == pytest.approx(5)
+    assert rafter.assemble(f * ds + f * ds(1) + 2 * f * ds(2)) == pytest.approx(7)
+    assert rafter.assemble(f * ds(1) + f * ds(2) + f * ds((1, 3))) == pytest.approx(4)
+    u, v, uh = ufl.TrialFunction(V), ufl.TestFunction(V), rafter.Function(V)
+    rafter.solve(u * v * dx + u * v * dx(1) == 4 * v * dx, uh)
+    assert np.allclose(uh.values, 2)
+
+
+def test_parts_of_operators_stand_in_the_order_of_their_space(mesh):
+    P1 = basix.ufl.element("Lagrange", "triangle", 1)
+    W = rafter.FunctionSpace(mesh, basix.ufl.mixed_element([P1, P1]))
+    (u, p), (v, q) = ufl.TrialFunctions(W), ufl.TestFunctions(W)
+    A = rafter.Operator(p * q * dx + 3 * u * v * dx)
+    first, second = A.parts
+    x = np.zeros(A.shape[1])
+    x[first] = 1
+    y = A @ x
+    assert y[first].sum() == pytest.approx(3) and np.abs(y[second]).max() == 0
+    b = rafter.assemble(5 * q * dx + 2 * v * dx)
+    assert (b[first].sum(), b[second].sum()) == pytest.approx((2, 5))
+
+
+def test_unknowns_are_those_of_the_parts(mesh, V):
+    Q = rafter.FunctionSpace(mesh, "Lagrange", 2)
+    W = ufl.MixedFunctionSpace(V, Q)
+    (u, p), (v, q) = ufl.TrialFunctions(W), ufl.TestFunctions(W)
+    a, L = u * v * dx + p * q * dx, 2 * v * dx + 3 * q * dx
+    uh, ph = rafter.Function(V), rafter.Function(Q)
+    rafter.solve(a == L, [uh, ph])
+    assert np.allclose(uh.values, 2) and np.allclose(ph.values, 3)
+    with pytest.raises(rafter.InputError, match="unknown 0"):
+        rafter.solve(a == L, [ph, uh])
+    with pytest.raises(rafter.InputError, match="unknown 1"):
+        rafter.solve(a == L, [uh])
+
+
+def test_two_parts_on_one_space(mesh, V):
+    W = ufl.MixedFunctionSpace(V, V)
+    (u, w), (v, z) = ufl.TrialFunctions(W), ufl.TestFunctions(W)
+    one, other = rafter.Function(V, name="a"), rafter.Function(V, name="b")
+    x = ufl.SpatialCoordinate(mesh)
+    form = (inner(grad(u), grad(v)) + inner(grad(w), grad(z))) * dx
+    bcs = [rafter.DirichletBC(V, x[0], part=0), rafter.DirichletBC(V, 1 + x[1], part=1)]
+    rafter.solve(form == 0, [one, other], bcs)
+    assert one([0.3, 0.6]) == pytest.approx(0.3) and other([0.3, 0.6]) == pytest.approx(1.6)
+    with pytest.raises(rafter.InputError, match="part=i"):
+        rafter.solve(form == 0, [one, other], rafter.DirichletBC(V, 0.0))
+    A = rafter.Operator(form, bcs)
+    assert len(A.constrained) == 2 * 12
+
+
+def test_newton_on_parts(mesh, V):
+    W = ufl.MixedFunctionSpace(V, V)
+    v, z = ufl.TestFunctions(W)
+    a, b = rafter.Function(V, name="a").interpolate(1.0), rafter.Function(V, name="b").interpolate(1.0)
+    rafter.solve((a**2 - 4) * v * dx + (a * b - 6) * z * dx == 0, [a, b])
+    assert np.allclose(a.values, 2) and np.allclose(b.values, 3)
+
+
+def test_a_part_of_a_mixed_function_is_data(mesh):
+    P = basix.ufl.element("Lagrange", "triangle", 1, shape=(2,)), basix.ufl.element("Lagrange", "triangle", 1)
+    w = rafter.Function(rafter.FunctionSpace(mesh, basix.ufl.mixed_element(P)))
+    w.parts[0].interpolate((1.0, 2.0))
+    w.parts[1].interpolate(3.0)
+    assert [rafter.assemble(w[i] * dx) for i in range(3)] == pytest.approx([1, 2, 3])
+
+
+def test_degrees_and_measures_that_are_refused(mesh, V):
+    x, u, v = ufl.SpatialCoordinate(mesh)[0], ufl.TrialFunction(V), ufl.TestFunction(V)
+    assert rafter.assemble(x**4 * dx(degree=4)) == pytest.approx(0.2)
+    with pytest.raises(rafter.InputError, match="one rule"):
+        rafter.assemble(x**4 * dx(degree=1) + x**3 * dx(degree=9))
+    with pytest.raises(rafter.InputError, match="tags are those of the mesh"):
+        rafter.assemble(x * ufl.Measure("dx", domain=mesh.ufl_domain(), subdomain_data=[1, 2])(1))
+    other = rafter.box([2, 2], shape="triangle")
+    with pytest.raises(rafter.InputError, match="several meshes"):
+        rafter.assemble(rafter.Function(V) * ufl.SpatialCoordinate(other)[0] * dx(domain=other.ufl_domain()))
+    with pytest.raises(rafter.InputError, match="a form is expected"):
+        rafter.assemble(rafter.Function(V))
+    with pytest.raises(rafter.InputError, match="equation of forms"):
+        rafter.solve(u * v * dx, rafter.Function(V))
+    with pytest.raises(rafter.InputError, match='"DG" has degree 0'):
+        rafter.FunctionSpace(mesh, "Lagrange", 0)
+    with pytest.raises(rafter.InputError, match="output_fields"):
+        rafter.solve(u * v * dx == v * dx, rafter.Function(V), output={"fields": {"e": "u"}})
+    with pytest.raises(rafter.InputError, match="exact"):
+        rafter.solve(u * v * dx == v * dx, rafter.Function(V), check={"u": "x[0]", "max_l2_error": 1})
+
+
+def test_points_have_the_dimension_of_the_mesh(V):
+    f = rafter.Function(V).interpolate(lambda x: x[0])
+    for points in ([0.3], [0.1, 0.2, 0.3], 0.5, [[[0.1, 0.2]]]):
+        with pytest.raises(rafter.InputError, match="points have the shape"):
+            f(points)
+    line = rafter.Function(rafter.FunctionSpace(rafter.box([4]), "Lagrange", 1)).interpolate(lambda x: x[0])
+    assert np.allclose(line(np.linspace(0, 1, 5)), np.linspace(0, 1, 5))
+    assert line(0.3) == pytest.approx(0.3) and line([[0.3]]) == pytest.approx([0.3])
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ({"facet_tags": [1]}, "facet_tags"), ({"facets": [[0, 3]], "facet_tags": [1, 2]}, "facet_tags"),
+    ({"facets": [[0, 17]], "facet_tags": [1]}, "17"), ({"cell_tags": {"quadrilateral": [1]}}, "cell_tags"),
+    ({"cell_tags": {"triangle": [1]}}, "cell_tags"), ({"cells": {"triangle": [[0, 1, 4, 3]]}}, "triangle"),
+    ({"cells": {"quadrilateral": [[0, 1, 4, 9]]}}, "9"), ({"points": [1.0, 2.0]}, "points"), ({"cells": {"star": [[0]]}}, "star")])
+def test_arrays_that_are_no_mesh(arguments, message):
+    points, cells = two_squares()
+    with pytest.raises(rafter.InputError, match=message):
+        rafter.mesh_from_arrays(**({"points": points, "cells": cells} | arguments))
+
+
+def test_cell_tags_by_shape_and_degree():
+    points, cells = two_squares()
+    mesh = rafter.mesh_from_arrays(points, {("quadrilateral", 1): cells["quadrilateral"]}, {"quadrilateral": [1, 2]})
+    one = rafter.Constant(mesh, 1.0)
+    assert rafter.assemble(one * dx(2)) == pytest.approx(1)
+
+
+def test_jumps_by_constants_are_seen_by_levels():
+    """1066 iterations with points of the levels' own."""
+    mesh = rafter.box([8, 8, 8])
+    V = rafter.FunctionSpace(mesh, "Lagrange", 2)
+    u, v, x, uh = ufl.TrialFunction(V), ufl.TestFunction(V), ufl.SpatialCoordinate(mesh), rafter.Function(V)
+    k = ufl.conditional(ufl.gt(ufl.sin(17 * x[0]) * ufl.sin(17 * x[1]) * ufl.sin(17 * x[2]), 0), rafter.Constant(mesh, 1e6), 1.0)
+    with pytest.warns(UserWarning, match="coefficients change within cells"):
+        solution = rafter.solve(k * inner(grad(u), grad(v)) * dx == v * dx, uh, rafter.DirichletBC(V, 0.0),
+                                solver={"method": "cg", "preconditioner": "multigrid"})
+    assert solution.iterations < 100
+
+
+def test_signals_raise_what_their_handlers_raise():
+    mesh = rafter.box([48, 48])
+    V = rafter.FunctionSpace(mesh, "Lagrange", 4)
+    u, v = ufl.TrialFunction(V), ufl.TestFunction(V)
+    problem = rafter.Problem(inner(grad(u), grad(v)) * dx == v * dx, rafter.Function(V), rafter.DirichletBC(V, 0.0),
+                             solver={"method": "cg", "preconditioner": "none", "rtol": 1e-8, "max_iterations": 5000})
+
+    def handler(number, frame):
+        raise TimeoutError("of the handler")
+
+    def at_the_solve(text):
+        if text.startswith("setup"):
+            signal.setitimer(signal.ITIMER_REAL, 1e-3)
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        with pytest.raises(TimeoutError, match="of the handler"):
+            problem.solve(progress=at_the_solve, check=False)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_output_files_anywhere(tmp_path, V):
+    u, v, uh = ufl.TrialFunction(V), ufl.TestFunction(V), rafter.Function(V, name="T")
+    rafter.solve(u * v * dx == v * dx, uh, output={"file": tmp_path / "o.vtkhdf"}, output_fields={"twice": 2 * uh})
+    assert (tmp_path / "o.vtkhdf").stat().st_size > 0
+
+
+def test_forms_keep_their_meshes():
+    x = ufl.SpatialCoordinate(rafter.box([2, 2]))
+    assert rafter.assemble(x[0] * dx) == pytest.approx(0.5)
+    c = rafter.Constant(rafter.box([2]), 2.0)
+    assert rafter.assemble(c * dx) == pytest.approx(2)
+
+
+def test_constants_of_any_rank(mesh):
+    V = rafter.FunctionSpace(mesh, "Lagrange", 1, shape=(2,))
+    K, g = rafter.Constant(mesh, [[2.0, 0.5], [0.5, 1.0]]), rafter.Constant(mesh, (1.0, -1.0))
+    u, v, uh, x = ufl.TrialFunction(V), ufl.TestFunction(V), rafter.Function(V, name="u"), ufl.SpatialCoordinate(mesh)
+    exact = x[0] * g
+    solution = rafter.solve(inner(grad(u) * K, grad(v)) * dx == 0, uh, rafter.DirichletBC(V, exact), exact={uh: exact})
+    assert solution.errors["u"]["l2"] < 1e-12
+    f = rafter.Function(rafter.FunctionSpace(mesh, "Lagrange", 1)).project(inner(g, K * uh))
+    assert f([0.25, 0.5]) == pytest.approx(0.25 * (1 * (2 - 0.5) - (0.5 - 1)))
+    f.interpolate(inner(g, ufl.as_vector((x[0], x[1]))))
+    assert f([0.25, 0.5]) == pytest.approx(-0.25)
+
+
+def test_long_sums(V):
+    f = rafter.Function(V).interpolate(1.0)
+    assert rafter.assemble(sum(ufl.sin(i * f) ** 2 + ufl.cos(i * f) ** 2 for i in range(150)) * dx) == pytest.approx(150)
+
+
+@pytest.mark.parametrize("name", ["w0", "v", "my u", "x", "T"])
+def test_names_of_unknowns(V, name):
+    f, uh = rafter.Function(V).interpolate(2.0), rafter.Function(V, name=name)
+    u, v = ufl.TrialFunction(V), ufl.TestFunction(V)
+    solution = rafter.solve(u * v * dx == f * v * dx, uh, exact={uh: 2.0 + 0 * ufl.SpatialCoordinate(V.mesh)[0]})
+    assert np.allclose(uh.values, 2)
+    assert list(solution.errors) == [name if name in ("w0", "T") else "u"]
+
+
+def test_two_unknowns_of_one_name(mesh, V):
+    W = ufl.MixedFunctionSpace(V, V)
+    (u, p), (v, q) = ufl.TrialFunctions(W), ufl.TestFunctions(W)
+    one, other = rafter.Function(V, name="u"), rafter.Function(V, name="u")
+    solution = rafter.solve(u * v * dx + p * q * dx == v * dx + 2 * q * dx, [one, other])
+    assert np.allclose(one.values, 1) and np.allclose(other.values, 2)
+    assert list(solution.fields) == ["u", "u_"]
+
+
+def test_the_unknown_itself_is_the_state_before(V):
+    u, v, uh = ufl.TrialFunction(V), ufl.TestFunction(V), rafter.Function(V, name="u").interpolate(1.0)
+    problem = rafter.Problem(u * v * dx == 2 * uh * v * dx, uh, functionals={"mean": uh * dx})
+    for step in range(3):
+        solution = problem.solve()
+        assert solution.functionals["mean"] == pytest.approx(2.0 ** (step + 1))
+
+
+def test_equal_spaces_are_one(mesh):
+    u, v = ufl.TrialFunction(rafter.FunctionSpace(mesh, "Lagrange", 1)), ufl.TestFunction(rafter.FunctionSpace(mesh, "Lagrange", 1))
+    uh = rafter.Function(rafter.FunctionSpace(mesh, "Lagrange", 1))
+    rafter.solve(u * v * dx == v * dx, uh)
+    assert np.allclose(uh.values, 1)
+    assert rafter.Operator(u * v * dx).shape == (16, 16)
+
+
+def test_tensor_valued_unknowns(mesh):
+    V = rafter.FunctionSpace(mesh, "Lagrange", 1, shape=(2, 3))
+    x, uh = ufl.SpatialCoordinate(mesh), rafter.Function(V, name="u")
+    u, v = ufl.TrialFunction(V), ufl.TestFunction(V)
+    exact = ufl.as_matrix(((x[0], 2 * x[0], x[1]), (1 + 0 * x[0], x[1], x[0] + x[1])))
+    solution = rafter.solve(inner(grad(u), grad(v)) * dx == 0, uh, rafter.DirichletBC(V, exact), exact={uh: exact})
+    assert solution.errors["u"]["l2"] < 1e-12
+    assert uh([0.25, 0.5]).shape == (2, 3) and uh([0.25, 0.5])[1, 2] == pytest.approx(0.75)
+
+
+def test_predicates_that_hold_nowhere_are_told(V):
+    u, v = ufl.TrialFunction(V), ufl.TestFunction(V)
+    with pytest.warns(UserWarning, match="holds at no facet"):
+        rafter.solve(u * v * dx == v * dx, rafter.Function(V, name="nowhere"), rafter.DirichletBC(V, 0.0, where=lambda x: x[0] < -1))
+
+
+def test_dof_order_does_not_matter_to_algebra(V):
+    """action, adjoint, lhs, rhs and replace of UFL."""
+    u, v, f = ufl.TrialFunction(V), ufl.TestFunction(V), rafter.Function(V).interpolate(lambda x: 1 + x[0] * x[1])
+    x = ufl.SpatialCoordinate(V.mesh)
+    a = (u.dx(0) * v + x[0] * u * v) * dx
+    A = rafter.Operator(a)
+    assert np.allclose(rafter.assemble(ufl.action(a, f)), A @ f.values)
+    assert np.allclose(rafter.Operator(ufl.adjoint(a)).to_csr().toarray(), A.to_csr().toarray().T)
+    both = (u - f) * v * dx
+    assert np.allclose(rafter.assemble(ufl.rhs(both)), rafter.Operator(ufl.lhs(both)) @ f.values)
+    g = rafter.Function(V).interpolate(3.0)
+    assert rafter.assemble(ufl.replace(f * dx, {f: g})) == pytest.approx(3)
+    assert math.isclose(rafter.assemble(f**2 * dx), f.values @ (rafter.Operator(u * v * dx) @ f.values), rel_tol=1e-12)
