@@ -196,10 +196,8 @@ void bind_problem(nb::module_& module) {
           nb::arg("event").none(), nb::arg("iteration").none());
   nb::class_<problem::Solution>(module, "Solution")
       .def_prop_ro("is_converged", [](const problem::Solution& self) { return self.is_converged; })
-      .def_prop_ro("method", [](const problem::Solution& self) { return self.method; })
       .def_prop_ro("status", [](const problem::Solution& self) { return self.report.status; })
       .def_prop_ro("message", [](const problem::Solution& self) { return self.report.message; })
-      .def_prop_ro("num_fields", [](const problem::Solution& self) { return self.system.spaces.size(); })
       .def_prop_ro("names",
                    [](const problem::Solution& self) {
                      std::vector<std::string> names;
