@@ -92,8 +92,6 @@ void bind_mesh(nb::module_& module) {
                      for (const auto& group : self.finest()->groups) result = std::max(result, group.degree);
                      return result;
                    })
-      .def_prop_ro("num_generations", [](const MeshHandle& self) { return self.generations().meshes.size(); })
-      .def_prop_ro("source", [](const MeshHandle& self) { return self.finest()->source; })
       .def_prop_ro(
           "points",
           [](const MeshHandle& self) {
@@ -112,8 +110,6 @@ void bind_mesh(nb::module_& module) {
                        result.emplace_back(of.dim, of.name, of.number);
                      return result;
                    })
-      .def("tags_of",
-           [](const MeshHandle& self, const std::string& tag, int dim) { return self.finest()->tags_of(tag, dim); })
       .def("has_classes",
            [](const MeshHandle& self, int dim) { return !self.finest()->physical_groups.classes(dim).empty(); })
       .def("reserve", &MeshHandle::reserve)
