@@ -33,7 +33,8 @@ usage: ./rafter.sh COMMAND [ARGUMENTS]
 
 Environment: RAFTER_JOBS (parallel jobs; default: by processors and memory), RAFTER_INSTALL=0 (never install packages),
 RAFTER_NEEDS_OPENCL=0 and RAFTER_NEEDS_HYPRE=0 (tests of OpenCL and hypre are skipped where they are missing; otherwise they fail),
-RAFTER_NEEDS_PYTHON=0 (tests leave the package for Python out, whose requirements pip fetches to build/python-env).
+RAFTER_NEEDS_PYTHON=0 (tests leave the package for Python out, whose requirements pip fetches to build/python-env),
+RAFTER_PYTHON3 (the interpreter that it is built for; default: /usr/bin/python3).
 Packages are those of scripts/packages.txt; installing them needs root or sudo. Everything else stays in build/.
 TEXT
 }
@@ -149,7 +150,7 @@ environment_of_python() {
   if ! has_environment; then
     say "fetching what the package for Python is tested with, to $folder" >&2
     {
-      /usr/bin/python3 -m venv --clear "$folder" && "$folder/bin/pip" install -q -r "$root/python/requirements.txt" &&
+      "${RAFTER_PYTHON3:-/usr/bin/python3}" -m venv --clear "$folder" && "$folder/bin/pip" install -q -r "$root/python/requirements.txt" &&
         for version in 2025.2.1:0.10.0 2026.1.0:0.11.0; do
           "$folder/bin/pip" install -q --no-deps --upgrade --target "$build/python-ufl-${version%:*}" \
             fenics-ufl=="${version%:*}" fenics-basix=="${version#*:}"
@@ -325,6 +326,7 @@ bundle() {
   *.tar.xz | *.tar.gz | *.tar) ;;
   *) fail "bundle writes .tar.xz, .tar.gz or .tar, found '$file'" ;;
   esac
+  cached RAFTER_PYTHON_PACKAGE ON || python_package=OFF # a bundle is without it
   announce "packs a bundle" 60 "build opencl test" ON bundle
   build_for ON "build opencl test" bundle
   stage packing "$root/scripts/bundle.sh" "$build" "$file"

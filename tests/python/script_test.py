@@ -32,7 +32,9 @@ esac""",
     "cmake": """echo "cmake $*" >>"$MACHINE/done"; mkdir -p build/unity; touch build/build.ninja
 printf '#include "a.cpp"\\n#include "b.cpp"\\n#include "c.cpp"\\n' >build/unity/unity_0.cxx
 hypre=/usr/lib/libHYPRE.so; grep -qx libhypre-dev "$MACHINE/installed" || hypre=HYPRE_LIBRARY-NOTFOUND
-printf 'RAFTER_TESTS:BOOL=%s\\nHYPRE_LIBRARY:FILEPATH=%s\\n' "${3#*=}" $hypre >build/CMakeCache.txt""",
+printf 'RAFTER_TESTS:BOOL=%s\\nHYPRE_LIBRARY:FILEPATH=%s\\nRAFTER_PYTHON_PACKAGE:BOOL=%s\\n' "${3#*=}" $hypre "${4#*=}" >build/CMakeCache.txt""",
+    "python3": """echo "python3 $*" >>"$MACHINE/done"; mkdir -p "$4/bin"
+printf '#!/bin/sh\\necho "pip $*" >>"$MACHINE/done"; ! grep -qs pip "$MACHINE/fails" || { echo "no network"; exit 1; }\\n' >"$4/bin/pip"; chmod +x "$4/bin/pip" """,
     "ninja": """count=$(wc -l <"$MACHINE/objects"); step=0
 [ "$count" -gt 0 ] || { echo 'ninja: no work to do.'; exit 0; }
 case "$*" in *build.ninja) exit 0 ;; esac
@@ -54,9 +56,9 @@ class ScriptTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root, self.machine = pathlib.Path(folder.name) / "root", pathlib.Path(folder.name) / "machine"
-        for directory in (self.root / "scripts", self.root / "build", self.machine / "bin"):
+        for directory in (self.root / "scripts", self.root / "python", self.root / "build", self.machine / "bin"):
             directory.mkdir(parents=True)
-        for name in ("rafter.sh", "scripts/progress.sh", "scripts/packages.txt"):
+        for name in ("rafter.sh", "scripts/progress.sh", "scripts/packages.txt", "python/requirements.txt"):
             shutil.copy2(pathlib.Path(SOURCE) / name, self.root / name)
         for name in ("rafter", "apps", "bench", "tests"):
             (self.root / name).mkdir()
@@ -82,7 +84,7 @@ class ScriptTest(unittest.TestCase):
 
     def environment(self, **variables):
         return {**os.environ, "PATH": f"{self.machine / 'bin'}:{os.environ['PATH']}", "MACHINE": str(self.machine), "RAFTER_JOBS": "2",
-                "RAFTER_PROGRESS_SECONDS": "0", **variables}
+                "RAFTER_PROGRESS_SECONDS": "0", "RAFTER_NEEDS_PYTHON": "0", "RAFTER_PYTHON3": str(self.machine / "bin/python3"), **variables}
 
     def run_script(self, *arguments, code=0, **variables):
         (self.machine / "done").write_text("")
@@ -111,6 +113,21 @@ class ScriptTest(unittest.TestCase):
             sizes = [re.search(rf"^\[{group}\] (\d+) packages, (\d+) MB", text, re.M).groups() for group in groups]
             packages, megabytes = (sum(int(size[i]) for size in sizes) for i in (0, 1))
             self.assertIn(f"installs about {packages} packages ({megabytes} MB)", lines[0])
+
+    def test_tests_of_the_package_for_python_have_an_environment_of_their_own(self):
+        self.run_script("test", RAFTER_NEEDS_PYTHON="1")
+        self.assertRegex(self.done, r"python3 -m venv --clear \S+/build/python-env\npip install -q -r \S+requirements.txt\n(pip install .*fenics-ufl==.*\n)+"
+                                    r"cmake .*RAFTER_PYTHON_PACKAGE=ON -DPython_EXECUTABLE=\S+/build/python-env/bin/python\n")
+        self.run_script("test", RAFTER_NEEDS_PYTHON="1")
+        self.assertNotIn("pip", self.done)
+        with open(self.root / "python/requirements.txt", "a") as requirements:
+            requirements.write("another==1.0\n")
+        (self.machine / "fails").write_text("pip\n")
+        _, errors = self.run_script("test", code=3, RAFTER_NEEDS_PYTHON="1")
+        self.assertIn("no network", errors)
+        self.assertIn("RAFTER_NEEDS_PYTHON=0 leaves it out", errors)
+        self.run_script("test", RAFTER_NEEDS_PYTHON="0")
+        self.assertNotIn("pip", self.done)
 
     def test_what_is_up_to_date_is_neither_announced_nor_done(self):
         self.run_script("demo")
@@ -173,7 +190,7 @@ class ScriptTest(unittest.TestCase):
     def test_a_bundle_is_built_and_packed(self):
         lines, _ = self.run_script("bundle", "x.tar.gz")
         self.assertRegex(lines[0], r"^rafter.sh: compiles 4 files on 2 processors, packs a bundle; about ")
-        self.assertRegex(self.done, r"cmake .*TESTS=ON\nninja .* bundle\n$")
+        self.assertRegex(self.done, r"cmake .*TESTS=ON .*PACKAGE=OFF\nninja .* bundle\n$")
         self.assertEqual(lines[-1], "packed build x.tar.gz")
         self.assertEqual(self.run_script("bundle")[0][-1], f"packed build {self.root}/build/rafter-bundle.tar.xz")
         self.assertIn("bundle writes .tar.xz, .tar.gz or .tar, found 'x.zip'", self.run_script("bundle", "x.zip", code=3)[1])
