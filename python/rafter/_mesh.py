@@ -26,6 +26,16 @@ _MESHIO_CELLS = {
     "pyramid": ("pyramid", 1, None),
 }
 _DIM = {"point": 0, "interval": 1, "triangle": 2, "quadrilateral": 2, "tetrahedron": 3, "hexahedron": 3, "prism": 3, "pyramid": 3}
+# Of straight cells, in Gmsh's order: corners beside the first one along the axes, and the order of a mirrored cell.
+_MIRRORED = {
+    "interval": ([1], [1, 0]),
+    "triangle": ([1, 2], [0, 2, 1]),
+    "quadrilateral": ([1, 3], [0, 3, 2, 1]),
+    "tetrahedron": ([1, 2, 3], [0, 1, 3, 2]),
+    "hexahedron": ([1, 3, 4], [0, 3, 2, 1, 4, 7, 6, 5]),
+    "prism": ([1, 2, 3], [0, 2, 1, 3, 5, 4]),
+    "pyramid": ([1, 3, 4], [0, 3, 2, 1, 4]),
+}
 _NUM_CORNERS = {"interval": 2, "triangle": 3, "quadrilateral": 4, "tetrahedron": 4, "hexahedron": 8, "prism": 6, "pyramid": 5}
 
 
@@ -150,8 +160,8 @@ def mesh_from_arrays(points, cells, cell_tags=None, facets=None, facet_tags=None
         dim = max(dim, _DIM[shape])
         nodes = _table(nodes, f"cells of shape '{shape}'", len(points), _NUM_CORNERS[shape] if degree == 1 else None)
         tags = _tags(cell_tags.pop((shape, degree), None), f"cell_tags of shape '{shape}'", len(nodes))
-        if shape == "tetrahedron" and degree == 1:
-            _turn_inverted(points, nodes)
+        if degree == 1 and points.shape[1] == _DIM[shape]:
+            _turn_inverted(points, nodes, shape)
         raw.append((shape, degree, nodes, tags))
     if cell_tags:
         raise _core.InputError(f"cell_tags name cells that there are none of: {', '.join(shape for shape, _ in cell_tags)}")
@@ -188,12 +198,12 @@ def _tags(tags, what, count):
     return tags
 
 
-def _turn_inverted(points, tetrahedra):
-    """Exchanges two corners of tetrahedra that are inverted: other codes do not mind their orientation."""
-    corners = points[tetrahedra]
-    edges = corners[:, 1:] - corners[:, :1]
+def _turn_inverted(points, cells, shape):
+    """Gives straight cells that are inverted the other orientation: other codes do not mind it."""
+    neighbours, mirrored = _MIRRORED[shape]
+    edges = points[cells[:, neighbours]] - points[cells[:, :1]]
     inverted = np.linalg.det(edges) < 0
-    tetrahedra[inverted] = tetrahedra[inverted][:, [0, 1, 3, 2]]
+    cells[inverted] = cells[inverted][:, mirrored]
 
 
 def mesh_from_meshio(mesh):

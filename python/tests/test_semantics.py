@@ -139,6 +139,17 @@ def test_arrays_that_are_no_mesh(arguments, message):
         rafter.mesh_from_arrays(**({"points": points, "cells": cells} | arguments))
 
 
+@pytest.mark.parametrize("shape, points", [
+    ("interval", [[1.0], [0]]), ("triangle", [[0, 0], [0, 1], [1, 0.0]]), ("quadrilateral", [[0, 0], [0, 1], [1, 1], [1, 0.0]]),
+    ("tetrahedron", [[0, 0, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1.0]]), ("prism", [[0, 0, 1], [1, 0, 1], [0, 1, 1], [0, 0, 0], [1, 0, 0], [0, 1, 0.0]]),
+    ("pyramid", [[0, 0, 0], [0, 1, 0], [1, 1, 0], [1, 0, 0], [0.5, 0.5, 1]]),
+    ("hexahedron", [[0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1], [0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0.0]])])
+def test_mirrored_cells_are_turned(shape, points):
+    volume = {"triangle": 1 / 2, "tetrahedron": 1 / 6, "prism": 1 / 2, "pyramid": 1 / 3}.get(shape, 1)
+    mesh = rafter.mesh_from_arrays(points, {shape: [list(range(len(points)))]})
+    assert rafter.assemble(rafter.Constant(mesh, 1.0) * dx) == pytest.approx(volume)
+
+
 def test_cell_tags_by_shape_and_degree():
     points, cells = two_squares()
     mesh = rafter.mesh_from_arrays(points, {("quadrilateral", 1): cells["quadrilateral"]}, {"quadrilateral": [1, 2]})
