@@ -29,6 +29,8 @@ usage: ./rafter.sh COMMAND [ARGUMENTS]
   bench [ARGS]         build and run `rafter bench ARGS`
   bundle [FILE]        build and pack the command, tests of devices, their libraries and the examples for machines where nothing is
                        installed (docs/devices.md); FILE ends with .tar.xz, .tar.gz or .tar; default build/rafter-bundle.tar.xz
+  wheel [FOLDER]       build a wheel of the package for Python, with the libraries that it links to, for machines of this glibc or a newer
+                       one that have a C compiler; default build/wheels
   help                 this text (also --help)
 
 Environment: RAFTER_JOBS (parallel jobs; default: by processors and memory), RAFTER_INSTALL=0 (never install packages),
@@ -332,6 +334,29 @@ bundle() {
   stage packing "$root/scripts/bundle.sh" "$build" "$file"
 }
 
+wheel() {
+  [ $# -le 1 ] || fail "wheel takes the name of a folder, found '$*' (see ./rafter.sh help)"
+  [ "$python_package" = ON ] || fail "wheel needs the package for Python, which RAFTER_NEEDS_PYTHON=0 leaves out"
+  announce "packs a wheel" 60 "build opencl test" ON _core
+  build_for ON "build opencl test" _core
+  stage packing pack_wheel "$(realpath -m "${1:-$build/wheels}")"
+}
+
+# pack_wheel FOLDER: what is built is packed, and the libraries that the module links to with it.
+pack_wheel() {
+  local programs=$build/python-env/bin plain=$build/plain-wheel log=$build/wheel.log
+  rm -rf "$plain"
+  if ! {
+    "$programs/pip" wheel -q --no-deps --no-build-isolation -w "$plain" --config-settings=build-dir="$build" \
+      --config-settings=cmake.define.RAFTER_TESTS=ON "$root" &&
+      PATH=$programs:$PATH "$programs/auditwheel" repair -w "$1" "$plain"/*.whl
+  } >"$log" 2>&1; then
+    tail -n 15 "$log" >&2
+    fail "the wheel could not be packed; the whole log is $log"
+  fi
+  say "packed $(sed -n 's/^Fixed-up wheel written to //p' "$log")"
+}
+
 setup() {
   local group known
   known=$(all_groups)
@@ -350,6 +375,7 @@ test) run_tests "$@" ;;
 build) build_command '' 0 ;;
 setup) setup "$@" ;;
 bundle) bundle "$@" ;;
+wheel) wheel "$@" ;;
 bench)
   build_command 'runs the benchmark' ''
   exec "$build/rafter" bench "$@"
@@ -358,7 +384,7 @@ help | --help | -h) usage ;;
 *)
   usage >&2
   printf '\n' >&2
-  printf "rafter.sh: unknown command '%s'; accepted: demo, test, build, setup, bench, bundle, help\n" "$command" >&2
+  printf "rafter.sh: unknown command '%s'; accepted: demo, test, build, setup, bench, bundle, wheel, help\n" "$command" >&2
   exit 2
   ;;
 esac

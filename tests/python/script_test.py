@@ -34,7 +34,8 @@ printf '#include "a.cpp"\\n#include "b.cpp"\\n#include "c.cpp"\\n' >build/unity/
 hypre=/usr/lib/libHYPRE.so; grep -qx libhypre-dev "$MACHINE/installed" || hypre=HYPRE_LIBRARY-NOTFOUND
 printf 'RAFTER_TESTS:BOOL=%s\\nHYPRE_LIBRARY:FILEPATH=%s\\nRAFTER_PYTHON_PACKAGE:BOOL=%s\\n' "${3#*=}" $hypre "${4#*=}" >build/CMakeCache.txt""",
     "python3": """echo "python3 $*" >>"$MACHINE/done"; mkdir -p "$4/bin"
-printf '#!/bin/sh\\necho "pip $*" >>"$MACHINE/done"; ! grep -qs pip "$MACHINE/fails" || { echo "no network"; exit 1; }\\n' >"$4/bin/pip"; chmod +x "$4/bin/pip" """,
+printf '#!/bin/sh\\necho "pip $*" >>"$MACHINE/done"; ! grep -qs pip "$MACHINE/fails" || { echo "no network"; exit 1; }\\n' >"$4/bin/pip"
+printf '#!/bin/sh\\necho "auditwheel $*" >>"$MACHINE/done"; echo "Fixed-up wheel written to $3/one.whl"\\n' >"$4/bin/auditwheel"; chmod +x "$4"/bin/* """,
     "ninja": """count=$(wc -l <"$MACHINE/objects"); step=0
 [ "$count" -gt 0 ] || { echo 'ninja: no work to do.'; exit 0; }
 case "$*" in *build.ninja) exit 0 ;; esac
@@ -128,6 +129,14 @@ class ScriptTest(unittest.TestCase):
         self.assertIn("RAFTER_NEEDS_PYTHON=0 leaves it out", errors)
         self.run_script("test", RAFTER_NEEDS_PYTHON="0")
         self.assertNotIn("pip", self.done)
+
+    def test_a_wheel_is_built_and_packed(self):
+        lines, _ = self.run_script("wheel", "here", RAFTER_NEEDS_PYTHON="1")
+        self.assertRegex(self.done, r"ninja .* _core\npip wheel .*build-dir=\S+/build .*\nauditwheel repair -w \S+/root/here ")
+        self.assertTrue(any(line.endswith("/root/here/one.whl") for line in lines), lines)
+        (self.machine / "fails").write_text("pip\n")
+        self.assertIn("the wheel could not be packed", self.run_script("wheel", code=3, RAFTER_NEEDS_PYTHON="1")[1])
+        self.run_script("wheel", code=3)
 
     def test_what_is_up_to_date_is_neither_announced_nor_done(self):
         self.run_script("demo")
