@@ -71,9 +71,13 @@ auto compressed_rows(const op::Operator& A) {
       to_numpy(std::vector<std::int64_t>(matrix.row_offsets.begin(), matrix.row_offsets.end()), {num_starts}));
 }
 
-std::vector<std::string> describe(const op::Operator& A) {
-  std::vector<std::string> result;
-  for (const auto& info : A.info()) result.push_back(info.name + ": " + schedule::to_string(info.plan));
+/// Name, plan, rule of quadrature and text of each kernel.
+using Kernel = std::tuple<std::string, std::string, std::string, std::string>;
+
+std::vector<Kernel> kernels_of(const op::Operator& A) {
+  std::vector<Kernel> result;
+  for (const auto& info : A.info())
+    result.emplace_back(info.name, schedule::to_string(info.plan), info.quadrature, info.source);
   return result;
 }
 
@@ -110,7 +114,7 @@ void bind_operator(nb::module_& module) {
              return to_numpy(std::vector<double>(values.begin(), values.end()), {values.size()});
            })
       .def("compressed_rows", &compressed_rows)
-      .def("describe", &describe);
+      .def("kernels", &kernels_of);
   module.def("assemble_vector",
              [](const form::Form& form, const Spaces& spaces, const RunArguments& run, const DataArguments& data) {
                const auto system = system_of(spaces);

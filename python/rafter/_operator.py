@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Operators and vectors of forms, as SciPy takes them."""
 
+from collections import namedtuple
+
 import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
@@ -8,6 +10,9 @@ import scipy.sparse.linalg
 from . import _core
 from ._lowering import Lowering
 from ._spaces import DirichletBC
+
+
+Kernel = namedtuple("Kernel", ["name", "plan", "quadrature", "source"])
 
 
 class Operator(scipy.sparse.linalg.LinearOperator):
@@ -62,8 +67,13 @@ class Operator(scipy.sparse.linalg.LinearOperator):
         """Entries of vectors that conditions fix."""
         return self.core.constrained
 
+    @property
+    def kernels(self):
+        """The kernels: each has name, plan, quadrature and source."""
+        return [Kernel(*of) for of in self.core.kernels()]
+
     def __str__(self):
-        return "\n".join([f"operator with {self.shape[0]} rows", *self.core.describe()])
+        return "\n".join([f"operator with {self.shape[0]} rows", *(f"{k.name}: {k.plan}\n  {k.quadrature}" for k in self.kernels)])
 
 
 def _spaces(lowering, form, number):

@@ -81,6 +81,7 @@ def test_matrices_are_those_of_scikit_fem(degree):
     z[order] = np.arange(len(order))
     assert np.abs(A @ z - y).max() < 1e-11
     assert np.abs(A.diagonal()[order] - expected.diagonal()).max() < 1e-13
+    assert "void" in A.kernels[0].source and A.kernels[0].plan in str(A) and "points" in A.kernels[0].quadrature
 
 
 def test_elements_of_basix_and_spaces_of_ufl():
