@@ -49,5 +49,6 @@ void bind_form(nb::module_& module);
 void bind_space(nb::module_& module);
 void bind_operator(nb::module_& module);
 void bind_problem(nb::module_& module);
+void bind_output(nb::module_& module);
 
 } // namespace rafter::python

@@ -34,4 +34,5 @@ NB_MODULE(_core, module) {
   bind_arguments(module);
   bind_operator(module);
   bind_problem(module);
+  bind_output(module);
 }

@@ -31,8 +31,10 @@ _LAZY = {
     "Operator": "_operator",
     "NullSpace": "_problem",
     "Problem": "_problem",
+    "Series": "_problem",
     "Solution": "_problem",
     "solve": "_problem",
+    "write": "_problem",
 }
 
 __all__ = ["EnvironmentError", "Error", "InputError", "Mesh", "SolverError", "box", "mesh_from_arrays", "mesh_from_gmsh",
@@ -54,9 +56,13 @@ def __dir__():
 
 
 def _warn(text):
+    import sys
     import warnings
 
-    warnings.warn(text, stacklevel=2)
+    level, frame = 2, sys._getframe(1)  # the line of the user, outside of the package
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("rafter"):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, stacklevel=level)
 
 
 _core.set_warning_handler(_warn)

@@ -28,8 +28,8 @@ class Element(AbstractFiniteElement):
         if name not in _LAGRANGE | _DISCONTINUOUS:
             raise _core.InputError(f"the element '{family}' does not exist here; accepted are \"Lagrange\", and \"DG\" for given functions")
         self.discontinuous = name in _DISCONTINUOUS
-        if int(degree) < (0 if self.discontinuous else 1):
-            raise _core.InputError(f"the element '{family}' of degree {degree} does not exist here; \"DG\" has degree 0")
+        if not (0 if self.discontinuous else 1) <= int(degree) <= 12:
+            raise _core.InputError(f"the element '{family}' of degree {degree} does not exist here; accepted are 1 to 12, and 0 for \"DG\"")
         self._cell, self._degree, self._shape = cell, int(degree), tuple(int(n) for n in shape)
 
     @property

@@ -13,6 +13,7 @@ import ufl
 from ufl.algorithms import compute_form_data
 from ufl.algorithms.apply_algebra_lowering import apply_algebra_lowering
 from ufl.algorithms.apply_derivatives import apply_derivatives
+from ufl.algorithms.check_arities import ArityMismatch
 from ufl.algorithms.remove_complex_nodes import remove_complex_nodes
 from ufl.classes import (
     Abs, Argument, Atan2, CellDiameter, CellVolume, Coefficient, ComponentTensor, Condition, Conditional, Division, FacetNormal, Grad, Identity, Indexed,
@@ -109,13 +110,16 @@ class Lowering:
 
     def _integrals(self, form):
         """Integrands, kinds of measures, tags and degrees of quadrature."""
-        data = compute_form_data(form, do_apply_function_pullbacks=False, do_apply_integral_scaling=False,
-                                 do_apply_geometry_lowering=False, do_append_everywhere_integrals=False, complex_mode=False)
+        try:
+            data = compute_form_data(form, do_apply_function_pullbacks=False, do_apply_integral_scaling=False,
+                                     do_apply_geometry_lowering=False, do_append_everywhere_integrals=False, complex_mode=False)
+        except ArityMismatch as error:  # which is no Exception in all versions of UFL
+            raise _core.InputError(f"the form is not linear in its test and trial functions: {error} (unknowns of F == 0 are Functions)") from None
         self._begin({new: old for old, new in data.function_replace_map.items()})
         mesh = mesh_of(form.ufl_domains()[0])
         for of_kind in data.integral_data:
             if of_kind.integral_type not in ("cell", "exterior_facet"):
-                raise _core.InputError(f"integrals of the kind '{of_kind.integral_type}' do not exist here; accepted are dx and ds")
+                raise _core.InputError(f"integrals of the kind '{of_kind.integral_type}' (dS) do not exist here; accepted are dx and ds")
             # Integrands that several measures have in common come once, with all their tags: everywhere is one of them.
             ids = [tag for tag in of_kind.subdomain_id if tag not in ("otherwise", "everywhere")]
             measures = [[]] if len(ids) < len(of_kind.subdomain_id) else []

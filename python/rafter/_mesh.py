@@ -228,7 +228,8 @@ def mesh_from_meshio(mesh):
             facets.append(corners)
             facet_tags.append(tags)
     names = {(int(data[1]), int(data[0])): name for name, data in mesh.field_data.items()}
-    return mesh_from_arrays(mesh.points[:, :dim], {key: np.vstack(parts) for key, parts in cells.items()},
+    is_flat = np.ptp(mesh.points[:, dim:], axis=0).max(initial=0) == 0
+    return mesh_from_arrays(mesh.points[:, :dim] if is_flat else mesh.points, {key: np.vstack(parts) for key, parts in cells.items()},
                             {key: np.concatenate(parts) for key, parts in cell_tags.items()},
                             np.vstack(facets) if facets else None, np.concatenate(facet_tags) if facets else None, names, "meshio")
 

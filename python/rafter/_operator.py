@@ -49,6 +49,11 @@ class Operator(scipy.sparse.linalg.LinearOperator):
         self.core.apply(np.ascontiguousarray(x, dtype=float).ravel(), y)
         return y
 
+    def _adjoint(self):
+        raise _core.InputError("the operator has no transpose; Operator(ufl.adjoint(a)) is one")
+
+    _transpose = _adjoint
+
     def diagonal(self):
         return self.core.diagonal()
 

@@ -9,7 +9,7 @@ import ufl
 
 from . import _core
 from ._lowering import Lowering
-from ._spaces import DirichletBC, LeafValues, field_names, flat, space_of
+from ._spaces import DirichletBC, Function, LeafValues, field_names, flat, space_of
 
 
 class NullSpace:
@@ -103,13 +103,21 @@ class Problem:
     functionals: {name: form of rank 0}. exact: {unknown: expression of x}, whose errors are reported; max_l2_error, max_h1_error in
     `check` make larger ones an error.
     solver, newton, output, check, numerics: the sections of a problem file, as dictionaries with all their keys.
-    initial: True to start from the present values of the unknowns (always so with F).
+    output_fields: {name: expression of the unknowns and of functions in the equations}, which are written beside the unknowns.
+    initial: whether Newton's method starts from the present values of the unknowns (else from 0).
     """
 
     def __init__(self, equation, unknowns, bcs=(), null_space=(), energy=None, functionals=None, exact=None, solver=None, newton=None,
                  output=None, output_fields=None, check=None, numerics=None, title="", device="host", threads=0, plan="", degree=None,
-                 initial=None):
+                 initial=True):
         self.unknowns = list(unknowns) if isinstance(unknowns, (list, tuple)) else [unknowns]
+        if not self.unknowns or not all(isinstance(unknown, Function) for unknown in self.unknowns):
+            raise _core.InputError("the unknowns of a problem are Functions: rafter.Function(V)")
+        named = {"solver": solver, "newton": newton, "output": output, "check": check, "numerics": numerics, "functionals": functionals,
+                 "exact": exact, "output_fields": output_fields}
+        for name, value in named.items():
+            if value is not None and not isinstance(value, dict):
+                raise _core.InputError(f"{name} is a dictionary, found {type(value).__name__}")
         self.equation = equation
         self.bcs = [bcs] if isinstance(bcs, DirichletBC) else list(bcs)
         self.null_space = [null_space] if isinstance(null_space, NullSpace) else list(null_space)
@@ -156,12 +164,17 @@ class Problem:
         result.conditions = [bc.core(lowering) for bc in self.bcs]
         result.null_space = [of.core([part.leaf.size for part in parts]) for of in self.null_space]
         result.functionals = [(name, lowering.form(form)) for name, form in self.functionals.items()]
+        known = {name for name, _, _ in lowering.data()}
         result.output_fields = [(name, lowering.expression(e)) for name, e in self.output_fields.items()]
+        if set(flat_names) & set(self.output_fields):
+            raise _core.InputError("output_fields have other names than the unknowns")
+        if {name for name, _, _ in lowering.data()} > known:
+            raise _core.InputError("output_fields: a function that the equations do not hold; project() the expression, and rafter.write() it")
         result.exact = [(self._number(unknown), flat(lowering.expression(e))) for unknown, e in self.exact.items()]
         for name, core, values in lowering.data():
             result.add_data(name, core, values)
         result.parameters = lowering.parameters()
-        if self.initial or (self.initial is None and is_residual):
+        if self.initial and is_residual:
             for part in parts:
                 result.add_initial(part.values)
         result.options, result.overrides = _problem_text(parts, flat_names, is_residual, self.sections, [number for number, _ in result.exact])
@@ -211,6 +224,11 @@ class _ProblemLowering(Lowering):
         is_taken = any(leaf is other for others in self._leaves.values() for other in others for leaf in leaves)
         return function.ufl_function_space().leaves("data") if is_taken else leaves
 
+    def leaves_of_condition(self, space, part=None):
+        if all(unknown.ufl_function_space() != space for unknown in self._all):
+            raise _core.InputError("a condition (DirichletBC) is on a space that no unknown of the problem is on")
+        return super().leaves_of_condition(space, part)
+
     def leaves(self, space, part=None):
         space = space_of(space)
         if part is not None:
@@ -236,6 +254,41 @@ def solve(equation, unknowns=None, bcs=(), progress=None, check_solution=True, *
         overrides = [f"{section}.{key}={_toml(value)}" for section, keys in arguments.items() for key, value in keys.items()]
         return _checked(_core.solve_file(os.fspath(equation), overrides, run, *_callbacks(progress)), check_solution)
     return Problem(equation, unknowns, bcs, **arguments).solve(progress, check_solution)
+
+
+def _fields(functions):
+    return [(name, leaf.core, leaf.core_values(part.values), leaf.degree == 0) for function in functions
+            for name, leaf, part in zip(field_names(function.name, len(function.parts)), [p.leaf for p in function.parts], function.parts)]
+
+
+def write(path, *functions):
+    """Writes functions of one mesh to a VTK-HDF file, which ParaView opens: write("u.vtkhdf", u, p)."""
+    _core.write(os.fspath(path), functions[0].function_space().mesh.core, _fields(functions))
+
+
+class Series:
+    """A VTK-HDF file of functions at several times:
+
+        with rafter.Series("u.vtkhdf", u) as series:
+            series.append(0.0)
+    """
+
+    def __init__(self, path, *functions):
+        self._functions = functions
+        if any(part.leaf.degree == 0 for function in functions for part in function.parts):
+            raise _core.InputError("functions of cells are not written at several times")
+        self._core = _core.Series(os.fspath(path), functions[0].function_space().mesh.core, _fields(functions))
+
+    def append(self, time):
+        """Writes the present values."""
+        self._core.append(float(time), _fields(self._functions))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if kind is None:  # nothing is left of a file that is not complete
+            self._core.commit()
 
 
 def _checked(core, check):

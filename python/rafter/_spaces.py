@@ -57,8 +57,13 @@ class Leaf:
                 at[entries[:, 0]] = points
                 points = np.concatenate([at[of_cells[:, : of_cells.shape[1] // self.size]].mean(axis=1) for of_cells in self._cell_entries()])
                 entries = np.arange(self.num_values, dtype=np.int32).reshape(-1, self.size)
-            self._nodes = points, entries
+            order = np.argsort(entries[:, 0], kind="stable")  # of scalar functions, value i is that at node i
+            self._nodes = points[order], entries[order]
         return self._nodes
+
+    def means(self, vector):
+        """Means over the nodes of each cell."""
+        return np.concatenate([vector[of_cells].reshape(len(of_cells), self.size, -1).mean(axis=2).ravel() for of_cells in self._cell_entries()])
 
     def core_values(self, values):
         """The vector of the core for values of a function."""
@@ -85,8 +90,7 @@ class FunctionSpace(ufl.FunctionSpace):
         if isinstance(element, str):
             if degree is None:
                 raise _core.InputError(f"FunctionSpace(mesh, '{element}', degree): the degree is missing")
-            if components is not None:
-                shape = (int(components),)
+            shape = (int(components),) if components is not None else (shape,) if isinstance(shape, numbers.Integral) else tuple(shape)
             element = Element(element, ufl_cell(mesh), degree, shape)
         elif isinstance(element, tuple):  # (family, degree) or (family, degree, shape), as DOLFINx takes it
             element = Element(element[0], ufl_cell(mesh), element[1], element[2] if len(element) > 2 else ())
@@ -121,8 +125,8 @@ class FunctionSpace(ufl.FunctionSpace):
         return self._only_leaf("nodes").nodes()[0]
 
     def sub(self, i):
-        """Part i of a mixed space, for boundary conditions."""
-        return Part(self, self.leaves()[i], i)
+        """Part i of a mixed space, or component i of a space of vectors, for boundary conditions."""
+        return Part(self, i) if len(self._leaf_arguments) > 1 else Part(self, 0).sub(i)
 
     def _only_leaf(self, what):
         leaves = self.leaves()
@@ -135,10 +139,18 @@ class FunctionSpace(ufl.FunctionSpace):
 
 
 class Part:
-    """A part of a mixed space."""
+    """A part of a mixed space, or a component of one."""
 
-    def __init__(self, of, leaf, number):
-        self.of, self.leaf, self.number = of, leaf, number
+    def __init__(self, of, number, component=None):
+        self.of, self.number, self.component = of, number, component
+        if not 0 <= number < len(of._leaf_arguments):
+            raise _core.InputError(f"the space has no part {number}; it has {len(of._leaf_arguments)}")
+
+    def sub(self, i):
+        size = math.prod(self.of._leaf_arguments[self.number][1])
+        if self.component is not None or not 0 <= i < size or not self.of._leaf_arguments[self.number][1]:
+            raise _core.InputError(f"the space has no part {i}: it is scalar, or has {size} components")
+        return Part(self.of, self.number, i)
 
 
 def space_of(ufl_space):
@@ -223,13 +235,24 @@ class Function(ufl.Coefficient):
 
     @values.setter
     def values(self, values):
+        if np.iscomplexobj(values):
+            raise _core.InputError("functions are real here")
         self._only_part().values[:] = values
+
+    def copy(self, name=None):
+        """A function with the same values."""
+        result = Function(self.function_space(), name)
+        for part, mine in zip(result.parts, self.parts):
+            part.values[:] = mine.values
+        return result
 
     def at_nodes(self):
         """Values at V.nodes, shape (node, component)."""
         return self._only_part().at_nodes()
 
     def __call__(self, *points, **arguments):
+        if points and not arguments and all(isinstance(x, numbers.Real) for x in points):
+            return self._only_part()(np.array(points, dtype=float))  # one point
         if len(points) == 1 and not arguments and not isinstance(points[0], (ufl.core.expr.Expr, str)):
             return self._only_part()(points[0])
         return super().__call__(*points, **arguments)
@@ -244,6 +267,8 @@ class Function(ufl.Coefficient):
 
             lowering = Lowering(constants_are_numbers=True)
             e = lowering.expression(value)
+            if lowering.data():
+                raise _core.InputError("interpolate takes expressions of x and constants; project() takes those with functions")
             points, entries = part.leaf.nodes()
             part.values[entries] = flat(e).at_points(np.ascontiguousarray(points), [])
             return self
@@ -252,15 +277,14 @@ class Function(ufl.Coefficient):
 
     def project(self, value):
         """Takes the projection of an expression of UFL, which may hold other functions: least squares in each cell, means at nodes
-        that several cells have. It is exact for continuous functions of the space."""
+        that several cells have. It is exact for continuous functions of the space. Of degree 0 they are means over the cells."""
         from ._lowering import Lowering
 
         lowering = Lowering(constants_are_numbers=True)
         part = self._only_part()
         e = flat(lowering.expression(ufl.as_ufl(value)))
-        if part.leaf.degree == 0:
-            raise _core.InputError("project: values of cells are interpolated (at their middles) or set")
-        part.values[:] = part.leaf.core.project(e, [(core, values) for _, core, values in lowering.data()])
+        values = part.leaf.core.project(e, [(core, known) for _, core, known in lowering.data()])
+        part.values[:] = part.leaf.means(values) if part.leaf.degree == 0 else values
         return self
 
     def _only_part(self):
@@ -273,6 +297,8 @@ class Constant(ufl.Constant):
     """A number, vector or matrix that is the same everywhere. Changing `value` recompiles nothing."""
 
     def __init__(self, mesh, value, name=None):
+        if np.iscomplexobj(value):
+            raise _core.InputError("constants are real here")
         value = np.asarray(value, dtype=float)
         super().__init__(mesh.ufl_domain() if isinstance(mesh, Mesh) else mesh, shape=value.shape)
         self.name = name or f"c{next(_numbers)}"
@@ -284,6 +310,8 @@ class Constant(ufl.Constant):
 
     @value.setter
     def value(self, value):
+        if np.iscomplexobj(value) or np.shape(value) != self._value.shape:
+            raise _core.InputError(f"the constant has the shape {self._value.shape} and is real; found the shape {np.shape(value)}")
         self._value[...] = value
 
     def __float__(self):
@@ -314,6 +342,8 @@ class DirichletBC:
         self.space, self.value, self.where, self.part = V, value, where, part
         tags = [tags] if isinstance(tags, (str, numbers.Integral)) else list(tags)
         self.tags = [str(tag) for tag in tags]
+        if isinstance(V, Part) and V.component is not None:
+            components = V.component
         self.components = [int(c) for c in ([components] if isinstance(components, numbers.Integral) else components)]
 
     def leaf(self, lowering):

@@ -110,7 +110,7 @@ def test_degrees_and_measures_that_are_refused(mesh, V):
         rafter.assemble(rafter.Function(V))
     with pytest.raises(rafter.InputError, match="equation of forms"):
         rafter.solve(u * v * dx, rafter.Function(V))
-    with pytest.raises(rafter.InputError, match='"DG" has degree 0'):
+    with pytest.raises(rafter.InputError, match='accepted are 1 to 12'):
         rafter.FunctionSpace(mesh, "Lagrange", 0)
     with pytest.raises(rafter.InputError, match="output_fields"):
         rafter.solve(u * v * dx == v * dx, rafter.Function(V), output={"fields": {"e": "u"}})
@@ -286,3 +286,92 @@ def test_dof_order_does_not_matter_to_algebra(V):
     g = rafter.Function(V).interpolate(3.0)
     assert rafter.assemble(ufl.replace(f * dx, {f: g})) == pytest.approx(3)
     assert math.isclose(rafter.assemble(f**2 * dx), f.values @ (rafter.Operator(u * v * dx) @ f.values), rel_tol=1e-12)
+
+
+def test_components_by_sub(mesh):
+    V = rafter.FunctionSpace(mesh, "Lagrange", 2, shape=(2,))
+    u, v, uh = ufl.TrialFunction(V), ufl.TestFunction(V), rafter.Function(V)
+    rafter.solve(inner(u, v) * dx == inner(ufl.as_vector((1.0, 1.0)), v) * dx, uh, rafter.DirichletBC(V.sub(0), 0.25, tags="xmin"))
+    assert uh([0.0, 0.5]) == pytest.approx([0.25, 1.0])
+    with pytest.raises(rafter.InputError, match="no part 2"):
+        V.sub(2)
+    element = basix.ufl.mixed_element([basix.ufl.element("Lagrange", "triangle", 2, shape=(2,)), basix.ufl.element("Lagrange", "triangle", 1)])
+    W = rafter.FunctionSpace(mesh, element)
+    (u, p), (v, q), w = ufl.TrialFunctions(W), ufl.TestFunctions(W), rafter.Function(W)
+    bc = rafter.DirichletBC(W.sub(0).sub(1), lambda x: 3 * x[1], tags="xmax")
+    rafter.solve(inner(u, v) * dx + p * q * dx == q * dx, w, bc)
+    assert w.parts[0]([1.0, 0.5]) == pytest.approx([0.0, 1.5])
+
+
+def test_values_are_in_the_order_of_nodes(mesh):
+    V = rafter.FunctionSpace(mesh, "Lagrange", 3)
+    f = rafter.Function(V)
+    f.values = np.sin(V.nodes[:, 0]) + V.nodes[:, 1]
+    assert f(V.nodes[7]) == pytest.approx(f.values[7])
+    assert np.array_equal(f.at_nodes()[:, 0], f.values)
+    g = rafter.Function(rafter.FunctionSpace(mesh, "Lagrange", 2, shape=(2,))).interpolate(lambda x: (x[0], 2 * x[1]))
+    assert np.allclose(g.at_nodes(), g.function_space().nodes * [1, 2])
+    copy = g.copy().interpolate(g.at_nodes().T)
+    assert np.array_equal(copy.values, g.values)
+    assert f(0.25, 0.5) == f([0.25, 0.5])
+
+
+def test_surfaces_are_refused():
+    meshio = pytest.importorskip("meshio")
+    with pytest.raises(rafter.InputError):
+        rafter.mesh_from_meshio(meshio.Mesh(np.array([[0, 0, 0], [1, 0, 1], [0, 1, 0.0]]), [("triangle", [[0, 1, 2]])]))
+
+
+def test_means_over_cells(mesh):
+    V = rafter.FunctionSpace(mesh, "Lagrange", 2)
+    f = rafter.Function(V).interpolate(lambda x: x[0] ** 2)
+    D = rafter.Function(rafter.FunctionSpace(mesh, "DG", 0)).project(grad(f)[0])
+    assert np.allclose(D.values, 2 * D.function_space().nodes[:, 0])
+    with pytest.raises(rafter.InputError, match="project"):
+        D.interpolate(2 * f)
+
+
+def test_files_of_functions_and_series(tmp_path, mesh, V):
+    f = rafter.Function(V, name="f").interpolate(lambda x: x[0])
+    k = rafter.Function(rafter.FunctionSpace(mesh, "DG", 0), name="k").interpolate(lambda x: x[1])
+    rafter.write(tmp_path / "f.vtkhdf", f, k)
+    with rafter.Series(tmp_path / "s.vtkhdf", f) as series:
+        for time in (0.0, 0.1):
+            series.append(time)
+    for name, wanted in (("f.vtkhdf", (b"f", b"k")), ("s.vtkhdf", (b"f", b"Steps"))):
+        content = (tmp_path / name).read_bytes()
+        assert content.startswith(b"\x89HDF") and all(word in content for word in wanted)
+    with pytest.raises(ZeroDivisionError):
+        with rafter.Series(tmp_path / "none.vtkhdf", f):
+            raise ZeroDivisionError
+    assert not (tmp_path / "none.vtkhdf").exists()
+
+
+def test_mistakes_are_named(mesh, V):
+    u, v, uh = ufl.TrialFunction(V), ufl.TestFunction(V), rafter.Function(V, name="u")
+    form = u * v * dx == v * dx
+    other = rafter.FunctionSpace(mesh, "Lagrange", 2)
+    for message, call in {
+        "unknowns of a problem are Functions": lambda: rafter.solve(form, None),
+        "not linear": lambda: rafter.solve((u**2 - 1) * v * dx == 0, uh),
+        "DirichletBC": lambda: rafter.solve(form, uh, rafter.DirichletBC(other, 0.0)),
+        "solver is a dictionary": lambda: rafter.solve(form, uh, solver="cg"),
+        "other names": lambda: rafter.solve(form, uh, output={"file": "x.vtkhdf"}, output_fields={"u": 2 * uh}),
+        "do not hold": lambda: rafter.solve(form, uh, output={"file": "x.vtkhdf"}, output_fields={"e": uh - rafter.Function(V)}),
+        "no transpose": lambda: rafter.Operator(u * v * dx).T,
+        "constants are real": lambda: rafter.Constant(mesh, 1j),
+        "accepted are 1 to 12": lambda: rafter.FunctionSpace(mesh, "Lagrange", 13),
+    }.items():
+        with pytest.raises(rafter.InputError, match=message):
+            call()
+    c = rafter.Constant(mesh, 1.0)
+    with pytest.raises(rafter.InputError, match="shape"):
+        c.value = (1.0, 2.0)
+
+
+def test_warnings_are_at_the_lines_of_users(V):
+    u, v = ufl.TrialFunction(V), ufl.TestFunction(V)
+    with pytest.warns(UserWarning, match="holds at no facet") as caught:
+        rafter.solve(u * v * dx == v * dx, rafter.Function(rafter.FunctionSpace(V.mesh, "Lagrange", 1), name="here"),
+                     rafter.DirichletBC(V, 0.0, where=lambda x: x[0] < -1))
+    assert caught[0].filename == __file__
