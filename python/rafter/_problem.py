@@ -212,9 +212,9 @@ class _ProblemLowering(Lowering):
         for i, (unknown, of_one) in enumerate(zip(unknowns, names)):
             V = unknown.ufl_function_space()
             leaves = V.leaves()
-            is_first = all(other.ufl_function_space() != V for other in unknowns[:i])
+            is_free = all(others is not leaves for others in self._leaves.values())
             is_named = [leaf.name for leaf in leaves] == of_one
-            self._leaves[unknown] = leaves if is_first and is_named else V.leaves(f"unknown {i} {of_one}", of_one)
+            self._leaves[unknown] = leaves if is_free and is_named else V.leaves(f"unknown {i} {of_one}", of_one)
 
     def leaves_of(self, function):
         return self._leaves[function] if function in self._leaves else self._leaves_of_data(function)

@@ -80,6 +80,14 @@ def test_two_parts_on_one_space(mesh, V):
     assert len(A.constrained) == 2 * 12
 
 
+def test_parts_on_one_element_of_two_makers(mesh, V):
+    Q = rafter.FunctionSpace(mesh, basix.ufl.element("Lagrange", "triangle", 1))
+    (u, p), (v, q) = ufl.TrialFunctions(ufl.MixedFunctionSpace(V, Q)), ufl.TestFunctions(ufl.MixedFunctionSpace(V, Q))
+    one, other = rafter.Function(V), rafter.Function(Q)
+    rafter.solve(u * v * dx + p * q * dx == v * dx + 2 * q * dx, [one, other])
+    assert np.allclose(one.values, 1) and np.allclose(other.values, 2)
+
+
 def test_newton_on_parts(mesh, V):
     W = ufl.MixedFunctionSpace(V, V)
     v, z = ufl.TestFunctions(W)
