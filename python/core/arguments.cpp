@@ -55,7 +55,7 @@ void bind_arguments(nb::module_& module) {
           nb::arg("device"), nb::arg("threads"), nb::arg("plan"), nb::arg("degree").none());
   nb::class_<DataArguments>(module, "DataArguments")
       .def("__init__", [](DataArguments* self, const std::vector<std::pair<std::string, Doubles>>& fields,
-                          std::vector<std::pair<std::string, std::vector<double>>> parameters) {
+                          std::vector<std::pair<std::string, double>> parameters) {
         new (self) DataArguments{.fields = {}, .parameters = std::move(parameters)};
         for (const auto& [name, values] : fields)
           self->fields.emplace_back(name, std::vector<double>(values.data(), values.data() + values.size()));

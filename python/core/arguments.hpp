@@ -28,7 +28,7 @@ struct RunArguments {
 struct DataArguments {
   using Field = std::pair<std::string, std::vector<double>>;
   std::vector<Field> fields;
-  std::vector<std::pair<std::string, std::vector<double>>> parameters;
+  std::vector<std::pair<std::string, double>> parameters;
 };
 
 /// A Dirichlet condition. Its values are an expression of x and parameters, or a function in Python.

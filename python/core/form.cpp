@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <map>
 
 #include <rafter/base/error.hpp>
 #include <rafter/form/form.hpp>
@@ -16,7 +15,7 @@ namespace {
 
 using form::Expr;
 
-/// Operations by the names that node kinds have, with "neg" for the sign.
+/// Operations by the names that node kinds have.
 Expr apply(const std::string& name, const std::vector<Expr>& operands) {
   const auto binary = [&](auto operation) { return operation(operands.at(0), operands.at(1)); };
   if (name == "+") return binary([](const Expr& a, const Expr& b) { return a + b; });
@@ -24,7 +23,6 @@ Expr apply(const std::string& name, const std::vector<Expr>& operands) {
   if (name == "*") return binary([](const Expr& a, const Expr& b) { return a * b; });
   if (name == "/") return binary([](const Expr& a, const Expr& b) { return a / b; });
   if (name == "**") return binary([](const Expr& a, const Expr& b) { return form::pow(a, b); });
-  if (name == "neg") return -operands.at(0);
   for (int i = 0; i < form::num_node_kinds; ++i) {
     const auto kind = static_cast<form::NodeKind>(i);
     if (form::info(kind).scalar_op == form::ScalarOp::atom || name != form::info(kind).name) continue;
@@ -48,11 +46,9 @@ form::Form make_form(const std::vector<Integral>& integrals) {
   return form::Form(std::move(result));
 }
 
-/// Values of an expression of x, constants and parameters at points of shape (point, gdim): (point, component).
-nb::ndarray<nb::numpy, double> at_points(const Expr& e, const Doubles& points,
-                                         const std::vector<std::pair<std::string, std::vector<double>>>& parameters) {
-  form::PointEvaluator evaluator(e);
-  for (const auto& [name, values] : parameters) evaluator.set(name, values);
+/// Values of an expression of x and constants at points of shape (point, gdim): (point, component).
+nb::ndarray<nb::numpy, double> at_points(const Expr& e, const Doubles& points) {
+  const form::PointEvaluator evaluator(e);
   const auto count = points.shape(0), dim = points.shape(1),
              components = static_cast<std::size_t>(evaluator.num_components());
   std::vector<double> result(count * components);
@@ -72,8 +68,7 @@ void bind_form(nb::module_& module) {
   nb::class_<form::Form>(module, "Form").def_prop_ro("rank", &form::Form::rank);
   module.def("apply", &apply);
   module.def("form", &make_form);
-  module.def("parameter",
-             [](const std::string& name, std::vector<int> shape) { return form::parameter(name, std::move(shape)); });
+  module.def("parameter", [](const std::string& name) { return form::parameter(name); });
   module.def("by_tag", [](const std::string& name, const std::vector<std::pair<std::string, double>>& values) {
     return form::by_tag(name, values);
   });

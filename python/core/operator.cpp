@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cstring>
+#include <algorithm>
 
+#include <rafter/form/form.hpp>
 #include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/operator/linear_form.hpp>
 #include <rafter/operator/matrix/sparse_assembly.hpp>
 #include <rafter/operator/operator.hpp>
-#include <rafter/problem/vectors.hpp>
 #include <rafter/schedule/plan.hpp>
 
 #include "arguments.hpp"

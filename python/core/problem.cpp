@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <nanobind/stl/variant.h>
-
 #include <rafter/base/error.hpp>
 #include <rafter/base/memory.hpp>
 #include <rafter/base/parallel.hpp>
@@ -51,7 +49,7 @@ struct ProblemArguments {
   std::vector<std::pair<std::shared_ptr<SpaceHandle>, std::string>> unknowns; ///< spaces, and names of the fields
   std::optional<form::Form> a, L, F, energy;
   std::vector<std::tuple<std::string, std::shared_ptr<SpaceHandle>, std::vector<double>>> data;
-  std::vector<std::pair<std::string, std::vector<double>>> parameters;
+  std::vector<std::pair<std::string, double>> parameters;
   std::vector<ConditionArguments> conditions;
   std::vector<std::vector<double>> initial; ///< values of each unknown; empty: 0
   std::vector<std::pair<std::string, form::Form>> functionals;
@@ -106,8 +104,7 @@ problem::Problem state(const ProblemArguments& from) {
   for (const auto& [name, V, values] : from.data)
     result.data.emplace_back(name, std::make_shared<const op::Vector>(to_vector(values, options.shared_device)),
                              V->space);
-  for (const auto& [name, values] : from.parameters)
-    if (values.size() == 1) result.parameters.emplace_back(name, values.front());
+  result.parameters = from.parameters;
   result.preconditioner = app::preconditioner_of(file, mesh.generations());
   result.is_preconditioner_chosen = !file.has_preconditioner;
   result.is_iterated = file.has_iteration_keys;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cmath>
 #include <limits>
+#include <numeric>
 
 #include <rafter/base/error.hpp>
 #include <rafter/element/quadrature.hpp>
+#include <rafter/form/language.hpp>
 #include <rafter/form/lowering.hpp>
 #include <rafter/mesh/locate.hpp>
 #include <rafter/space/evaluate.hpp>
@@ -23,12 +24,6 @@ std::shared_ptr<SpaceHandle> make_space(const std::shared_ptr<MeshHandle>& mesh,
                                                                             .components = components,
                                                                             .name = name,
                                                                             .is_broken = is_broken})});
-}
-
-double determinant(std::span<const double> m) {
-  if (m.size() == 1) return m[0];
-  if (m.size() == 4) return m[0] * m[3] - m[1] * m[2];
-  return m[0] * (m[4] * m[8] - m[5] * m[7]) - m[1] * (m[3] * m[8] - m[5] * m[6]) + m[2] * (m[3] * m[7] - m[4] * m[6]);
 }
 
 /// Coordinates of nodes, shape (node, gdim), and the entries of vectors that belong to them, shape (node, component).
@@ -81,20 +76,18 @@ std::vector<nb::ndarray<nb::numpy, std::int32_t>> cell_entries(const SpaceHandle
 /// Volumes of the cells, those of each group one after the other.
 nb::ndarray<nb::numpy, double> cell_volumes(const SpaceHandle& self) {
   const auto& mesh = self.space->mesh();
+  const std::vector<double> zeros(static_cast<std::size_t>(self.space->num_local()), 0.0);
+  const auto any = std::make_shared<const form::LoweredExpression>(form::lower(form::field(self.space, "any")));
   std::vector<double> result;
   for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
     const auto& group = mesh.groups[g];
-    const int dim = element::dimension(group.shape);
-    const auto rule =
-        element::make_quadrature(group.shape, std::min(dim * group.degree, element::max_quadrature_degree));
-    const space::FieldEvaluator evaluator(self.space, static_cast<std::int32_t>(g), rule.points);
-    const auto size = static_cast<std::size_t>(dim * dim);
+    const auto rule = element::make_quadrature(
+        group.shape, std::min(element::dimension(group.shape) * group.degree, element::max_quadrature_degree));
+    const std::vector<space::FieldValues> fields{{self.space, zeros}};
+    const space::ExpressionEvaluator evaluator(any, fields, static_cast<std::int32_t>(g), rule.points);
     for (std::int32_t cell = 0; cell < group.num_cells(); ++cell) {
-      const auto jacobians = evaluator.jacobians(cell);
-      double volume = 0;
-      for (std::size_t q = 0; q < rule.weights.size(); ++q)
-        volume += rule.weights[q] * std::abs(determinant(std::span(jacobians).subspan(q * size, size)));
-      result.push_back(volume);
+      const auto measures = evaluator.measures(cell);
+      result.push_back(std::inner_product(measures.begin(), measures.end(), rule.weights.begin(), 0.0));
     }
   }
   const auto count = result.size();

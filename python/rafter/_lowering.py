@@ -5,7 +5,6 @@ UFL expands tensor algebra and derivatives on the physical cell (compute_form_da
 left are sums, products and functions of components. Each component becomes one scalar expression of the core, which shares equal ones.
 """
 
-import math
 import sys
 
 import numpy as np
@@ -39,7 +38,7 @@ class Lowering:
         self._unknowns = dict(unknowns)
         self._are_unknowns_data = False
         self._constants_are_numbers = constants_are_numbers
-        self._functions, self._constants = {}, {}
+        self._functions, self._constants, self._by_tag = {}, {}, {}
         self._used = set()  # names of functions and parts that forms hold
         self._arguments = ()
         self._begin({})
@@ -73,7 +72,7 @@ class Lowering:
 
     def parameters(self):
         """Names and values of the numbers that constants consist of."""
-        return [(f"{name}_{i}", [float(value)]) for constant, name in self._constants.items() for i, value in enumerate(np.ravel(constant.value))]
+        return [(f"{name}_{i}", float(value)) for constant, name in self._constants.items() for i, value in enumerate(np.ravel(constant.value))]
 
     # Forms and expressions
     # ------------------------------------------------------------------------------------------------------------
@@ -221,7 +220,7 @@ class Lowering:
             number = int(np.ravel_multi_index(component, e.ufl_shape)) if component else 0
             if self._constants_are_numbers:
                 return _core.Expr(float(np.ravel(e.value)[number]))
-            return _core.parameter(f"{self._name_of_constant(e)}_{number}", [])
+            return _core.parameter(f"{self._name_of_constant(e)}_{number}")
         raise _core.InputError(f"forms with {type(e).__name__} are not supported: {e}")
 
     def _condition(self, e, indices):
@@ -295,7 +294,7 @@ class Lowering:
 
     def _name_of_constant(self, constant):
         if isinstance(constant, _ByTag):
-            return f"k{constant.count()}"
+            return self._by_tag.setdefault(constant, f"k{len(self._by_tag)}")
         return self._constants.setdefault(constant, f"c{len(self._constants)}")
 
 
@@ -318,7 +317,11 @@ def _degree(integral):
     if rule not in ("default", None):
         raise _core.InputError(f"the quadrature rule '{rule}' does not exist here; accepted is a degree")
     degree = metadata.get("quadrature_degree", -1)
-    return int(degree) if isinstance(degree, (int, np.integer)) and degree >= 0 else -1
+    if degree in (None, -1, "auto", "default"):
+        return -1
+    if not isinstance(degree, (int, np.integer)) or degree < 0:
+        raise _core.InputError(f"the quadrature degree {degree!r} is no number of a degree")
+    return int(degree)
 
 
 def _blocks(form):

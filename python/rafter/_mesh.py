@@ -25,7 +25,7 @@ _MESHIO_CELLS = {
     "wedge": ("prism", 1, None),
     "pyramid": ("pyramid", 1, None),
 }
-_DIM = {"point": 0, "interval": 1, "triangle": 2, "quadrilateral": 2, "tetrahedron": 3, "hexahedron": 3, "prism": 3, "pyramid": 3}
+_DIM = {"interval": 1, "triangle": 2, "quadrilateral": 2, "tetrahedron": 3, "hexahedron": 3, "prism": 3, "pyramid": 3}
 # Of straight cells, in Gmsh's order: corners beside the first one along the axes, and the order of a mirrored cell.
 _MIRRORED = {
     "interval": ([1], [1, 0]),
@@ -58,6 +58,7 @@ class Mesh:
 
     @property
     def num_cells(self):
+        """Number of cells of all shapes."""
         return self.core.num_cells
 
     @property

@@ -55,6 +55,7 @@ class Operator(scipy.sparse.linalg.LinearOperator):
     _transpose = _adjoint
 
     def diagonal(self):
+        """The diagonal of the matrix, with 1 at entries that conditions fix."""
         return self.core.diagonal()
 
     def to_csr(self):

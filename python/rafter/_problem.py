@@ -42,6 +42,7 @@ class Solution:
 
     @property
     def converged(self):
+        """Whether the solver reached its tolerance."""
         return self.core.is_converged
 
     @property
@@ -57,6 +58,7 @@ class Solution:
 
     @property
     def iterations(self):
+        """Number of iterations, of Newton steps where the problem is not linear."""
         return self.to_dict()["iterations"]
 
     @property

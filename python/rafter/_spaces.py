@@ -227,6 +227,7 @@ class Function(ufl.Coefficient):
         self.parts = [LeafValues(leaf) for leaf in V.leaves(names=field_names(self.name, len(V._leaf_arguments)))]
 
     def function_space(self):
+        """Its space."""
         return self.ufl_function_space()
 
     @property
@@ -270,7 +271,7 @@ class Function(ufl.Coefficient):
             if lowering.data():
                 raise _core.InputError("interpolate takes expressions of x and constants; project() takes those with functions")
             points, entries = part.leaf.nodes()
-            part.values[entries] = flat(e).at_points(np.ascontiguousarray(points), [])
+            part.values[entries] = flat(e).at_points(np.ascontiguousarray(points))
             return self
         part.interpolate(value)
         return self

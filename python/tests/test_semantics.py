@@ -111,6 +111,8 @@ def test_degrees_and_measures_that_are_refused(mesh, V):
         rafter.assemble(x**4 * dx(degree=1) + x**3 * dx(degree=9))
     with pytest.raises(rafter.InputError, match="tags are those of the mesh"):
         rafter.assemble(x * ufl.Measure("dx", domain=mesh.ufl_domain(), subdomain_data=[1, 2])(1))
+    with pytest.raises(rafter.InputError, match="quadrature degree"):
+        rafter.assemble(x * dx(metadata={"quadrature_degree": 1.5}, domain=mesh.ufl_domain()))
     other = rafter.box([2, 2], shape="triangle")
     with pytest.raises(rafter.InputError, match="several meshes"):
         rafter.assemble(rafter.Function(V) * ufl.SpatialCoordinate(other)[0] * dx(domain=other.ufl_domain()))
@@ -281,7 +283,7 @@ def test_predicates_that_hold_nowhere_are_told(V):
         rafter.solve(u * v * dx == v * dx, rafter.Function(V, name="nowhere"), rafter.DirichletBC(V, 0.0, where=lambda x: x[0] < -1))
 
 
-def test_dof_order_does_not_matter_to_algebra(V):
+def test_algebra_of_forms(V):
     """action, adjoint, lhs, rhs and replace of UFL."""
     u, v, f = ufl.TrialFunction(V), ufl.TestFunction(V), rafter.Function(V).interpolate(lambda x: 1 + x[0] * x[1])
     x = ufl.SpatialCoordinate(V.mesh)
@@ -383,3 +385,13 @@ def test_warnings_are_at_the_lines_of_users(V):
         rafter.solve(u * v * dx == v * dx, rafter.Function(rafter.FunctionSpace(V.mesh, "Lagrange", 1), name="here"),
                      rafter.DirichletBC(V, 0.0, where=lambda x: x[0] < -1))
     assert caught[0].filename == __file__
+
+
+def test_texts_of_kernels_do_not_depend_on_what_was_made_before(mesh, V):
+    u, v = ufl.TrialFunction(V), ufl.TestFunction(V)
+
+    def source():
+        k, c, f = rafter.by_tag(mesh, {1: 2.0}), rafter.Constant(mesh, 3.0), rafter.Function(V).interpolate(1.0)
+        return rafter.Operator(k * c * (1 + f) * u * v * dx).kernels[0].source
+
+    assert source() == source()

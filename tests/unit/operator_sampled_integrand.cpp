@@ -55,7 +55,7 @@ TEST(SampledIntegrand, ParametersCountWithTheirValues) {
   EXPECT_DOUBLE_EQ(jump_of(form, {.cells = {4, 4}}, 0, 1e5), 1e5);
 }
 
-/// Of a body that a thousandth of the cells reach.
+/// The body reaches a thousandth of the cells.
 TEST(SampledIntegrand, SmallBodiesAreFound) {
   EXPECT_DOUBLE_EQ(jump_of("conditional((x[0] - 0.3)**2 + (x[1] - 0.3)**2 < 0.0004, 1e3, 1)*inner(grad(u), grad(v))*dx",
                            {.cells = {80, 80}}),

@@ -62,8 +62,9 @@ private:
 std::vector<std::int32_t> sampled_cells(std::int32_t num_cells, std::int32_t most);
 
 /// How much the coefficients of a form change within a cell: the largest ratio of their sizes at points of one cell,
-/// among sampled cells; 1 where they do not depend on x, infinity where they vanish in a part of a cell. The size is
-/// the sum of |entry (d, d)| of the derivatives, or that of the values where there are no derivatives.
+/// among sampled cells, the first of which with a ratio of 1e6 or more ends the search; 1 where they do not depend on
+/// x, infinity where they vanish in a part of a cell. The size is the sum of |entry (d, d)| of the derivatives, or that
+/// of the values where there are no derivatives.
 double largest_jump_within_cells(const form::LoweredForm& form, const System& system,
                                  std::span<const std::pair<std::string, double>> parameters = {});
 
