@@ -6,6 +6,7 @@
 #include <rafter/operator/linear_form.hpp>
 #include <rafter/operator/matrix/sparse_assembly.hpp>
 #include <rafter/operator/operator.hpp>
+#include <rafter/problem/planners.hpp>
 #include <rafter/schedule/plan.hpp>
 
 #include "arguments.hpp"
@@ -91,7 +92,11 @@ void bind_operator(nb::module_& module) {
              auto options = run.options();
              for (const auto& condition : conditions) options.dirichlet.push_back(condition.make());
              const nb::gil_scoped_release unlock;
-             new (self) op::Operator(form, systems_of(tests, trials), options);
+             const auto systems = systems_of(tests, trials);
+             // Plans are for this machine, as those of problems are.
+             options.shared_device = op::device_of(options, *systems.test.discretisation);
+             options.planner = problem::find_planner(options.shared_device, {}, true, {}).planner;
+             new (self) op::Operator(form, systems, options);
              set_data(*self, data, self->device());
            })
       .def("bind", [](op::Operator& self, const DataArguments& data) { set_data(self, data, self.device()); })

@@ -33,6 +33,9 @@ _LAZY = {
     "Problem": "_problem",
     "Series": "_problem",
     "Solution": "_problem",
+    "plot": "_pictures",
+    "plot_convergence": "_pictures",
+    "plot_roofline": "_pictures",
     "solve": "_problem",
     "write": "_problem",
 }
@@ -42,10 +45,12 @@ __all__ = ["EnvironmentError", "Error", "InputError", "Mesh", "SolverError", "bo
 
 
 def __getattr__(name):
-    if name not in _LAZY:
-        raise AttributeError(f"module 'rafter' has no attribute '{name}'")
     from importlib import import_module
 
+    if name == "bench":
+        return import_module(".bench", __name__)
+    if name not in _LAZY:
+        raise AttributeError(f"module 'rafter' has no attribute '{name}'")
     value = getattr(import_module(f".{_LAZY[name]}", __name__), name)
     globals()[name] = value
     return value

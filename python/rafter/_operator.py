@@ -30,8 +30,9 @@ class Operator(scipy.sparse.linalg.LinearOperator):
             raise _core.InputError("Operator takes a bilinear form, with a test and a trial function")
         spaces = [_spaces(lowering, a, number) for number in (0, 1)]
         bcs = [bcs] if isinstance(bcs, DirichletBC) else bcs
-        self.core = _core.Operator(form, *spaces, [bc.core(lowering) for bc in bcs], _core.RunArguments(device, threads, plan, degree),
-                                   self._data())
+        conditions, run = [bc.core(lowering) for bc in bcs], _core.RunArguments(device, threads, plan, degree)
+        self._make = lambda: _core.Operator(form, *spaces, conditions, run, self._data())
+        self.core = self._make()
         super().__init__(np.dtype(float), (self.core.rows, self.core.columns))
 
     def _data(self):
@@ -78,8 +79,26 @@ class Operator(scipy.sparse.linalg.LinearOperator):
         """The kernels: each has name, plan, quadrature and source."""
         return [Kernel(*of) for of in self.core.kernels()]
 
+    def speed(self, seconds=0.1):
+        """The speed of an application, timed for about so many seconds, beside the roofline: a dictionary of seconds, dofs_per_second,
+        gflops, gbytes_per_second, bound_seconds (no execution on this machine is faster), share (bound over time), limited_by."""
+        return _core.speed(self.core, seconds)
+
+    def tune(self, fresh=False):
+        """Times plans of the kernels on this mesh and remembers the best for operators on this form that are made later, and takes them.
+        fresh: also where plans are remembered. Returns (kernel, plan, number of plans that were timed) for each kernel."""
+        result = _core.tune(self.core, fresh)
+        self.core = self._make()
+        return result
+
     def __str__(self):
-        return "\n".join([f"operator with {self.shape[0]} rows", *(f"{k.name}: {k.plan}\n  {k.quadrature}" for k in self.kernels)])
+        speed = self.speed()
+        return "\n".join([
+            f"operator with {self.shape[0]} rows: {1e-6 * speed['dofs_per_second']:.4g} MDoF/s, {speed['gflops']:.3g} GFLOP/s, "
+            f"{speed['gbytes_per_second']:.3g} GB/s",
+            f"  {1e3 * speed['seconds']:.3g} ms, of which no execution on this machine needs fewer than "
+            f"{1e3 * speed['bound_seconds']:.3g} ({speed['limited_by']}): {100 * speed['share']:.0f} %",
+            *(f"{kernel.name}: {kernel.plan}\n  {kernel.quadrature}" for kernel in self.kernels)])
 
 
 def _spaces(lowering, form, number):
