@@ -36,7 +36,8 @@ usage: ./rafter.sh COMMAND [ARGUMENTS]
 Environment: RAFTER_JOBS (parallel jobs; default: by processors and memory), RAFTER_INSTALL=0 (never install packages),
 RAFTER_NEEDS_OPENCL=0 and RAFTER_NEEDS_HYPRE=0 (tests of OpenCL and hypre are skipped where they are missing; otherwise they fail),
 RAFTER_NEEDS_PYTHON=0 (tests leave the package for Python out, whose requirements pip fetches to build/python-env),
-RAFTER_PYTHON3 (the interpreter that it is built for; default: /usr/bin/python3).
+RAFTER_PYTHON3 (the interpreter that it is built and tested with; default: /usr/bin/python3),
+RAFTER_OTHER_PYTHONS (interpreters of other versions that it is tested with, too; default: none).
 Packages are those of scripts/packages.txt; installing them needs root or sudo. Everything else stays in build/.
 TEXT
 }
@@ -140,28 +141,45 @@ cached() { grep -qs "^$1:[A-Z]*=$2\$" "$build/CMakeCache.txt"; }
 
 # Tests are configured only once they are asked for: they need more packages than the demo. hypre is looked for until it is found.
 # What is fetched for Python is that of the present requirements.
-has_environment() { [ "$python_package" = OFF ] || cmp -s "$root/python/requirements.txt" "$build/python-env/requirements.txt"; }
+requirements() { cat "$root"/python/requirements{,-more}.txt && echo "# ${RAFTER_OTHER_PYTHONS:-}"; }
+has_environment() { [ "$python_package" = OFF ] || cmp -s <(requirements) "$build/python-env/requirements.txt"; }
 is_configured() {
   [ -f "$build/build.ninja" ] && { [ "$1" = OFF ] || { cached RAFTER_TESTS ON && cached RAFTER_PYTHON_PACKAGE "$python_package" && has_environment; }; } &&
     ! cached HYPRE_LIBRARY HYPRE_LIBRARY-NOTFOUND
 }
 
-# What the package for Python is built and tested with, in a folder of the build; prints its interpreter.
+# environment INTERPRETER FOLDER REQUIREMENTS...
+environment() {
+  local interpreter=$1 folder=$2 files=()
+  shift 2
+  for file in "$@"; do files+=(-r "$root/python/$file"); done
+  "$interpreter" -m venv --clear "$folder" && "$folder/bin/pip" install -q "${files[@]}"
+}
+
+# The environment of the first interpreter, those of others with what forms need, and other versions of UFL beside.
+fetch_for_python() {
+  local folder=$build/python-env version other
+  environment "${RAFTER_PYTHON3:-/usr/bin/python3}" "$folder" requirements.txt requirements-more.txt || return
+  for version in 2025.2.1:0.10.0 2026.1.0:0.11.0; do
+    "$folder/bin/pip" install -q --no-deps --upgrade --target "$build/python-ufl-${version%:*}" \
+      fenics-ufl=="${version%:*}" fenics-basix=="${version#*:}" || return
+  done
+  rm -rf "$folder"-*
+  for other in ${RAFTER_OTHER_PYTHONS:-}; do
+    version=$("$other" -c 'import sys; print("%d.%d" % sys.version_info[:2])') && environment "$other" "$folder-$version" requirements.txt || return
+  done
+}
+
+# What the package for Python is built and tested with, in folders of the build; prints its interpreter.
 environment_of_python() {
-  local folder=$build/python-env log=$build/python-env.log version
+  local folder=$build/python-env log=$build/python-env.log
   if ! has_environment; then
     say "fetching what the package for Python is tested with, to $folder" >&2
-    {
-      "${RAFTER_PYTHON3:-/usr/bin/python3}" -m venv --clear "$folder" && "$folder/bin/pip" install -q -r "$root/python/requirements.txt" &&
-        for version in 2025.2.1:0.10.0 2026.1.0:0.11.0; do
-          "$folder/bin/pip" install -q --no-deps --upgrade --target "$build/python-ufl-${version%:*}" \
-            fenics-ufl=="${version%:*}" fenics-basix=="${version#*:}"
-        done
-    } >"$log" 2>&1 || {
+    fetch_for_python >"$log" 2>&1 || {
       tail -n 15 "$log" >&2
       fail "pip could not fetch what the package for Python is tested with (RAFTER_NEEDS_PYTHON=0 leaves it out); the whole log is $log"
     }
-    cp "$root/python/requirements.txt" "$folder/requirements.txt"
+    requirements >"$folder/requirements.txt"
   fi
   echo "$folder/bin/python"
 }

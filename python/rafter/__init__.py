@@ -33,6 +33,7 @@ _LAZY = {
     "Problem": "_problem",
     "Series": "_problem",
     "Solution": "_problem",
+    "Picture": "_pictures",
     "plot": "_pictures",
     "plot_convergence": "_pictures",
     "plot_roofline": "_pictures",

@@ -1,11 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Meshes: boxes, files, models of Gmsh in memory, and plain arrays."""
 
+from __future__ import annotations
+
+import os
+import tempfile
 import weakref
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _core
+
+if TYPE_CHECKING:
+    import ufl
+    from numpy.typing import ArrayLike
 
 # Meshes by the numbers of the domains that UFL knows them by.
 _of_domain = weakref.WeakValueDictionary()
@@ -52,31 +62,31 @@ class Mesh:
         self._spaces, self._leaves, self._of_cells = {}, {}, {}  # by elements, what spaces are made of, quantities of cells
 
     @property
-    def dim(self):
+    def dim(self) -> int:
         """Dimension of the cells and of the space."""
         return self.core.dim
 
     @property
-    def num_cells(self):
+    def num_cells(self) -> int:
         """Number of cells of all shapes."""
         return self.core.num_cells
 
     @property
-    def cells_by_shape(self):
+    def cells_by_shape(self) -> dict[str, int]:
         """Number of cells of each shape, such as {"hexahedron": 512}."""
         return self.core.cells_by_shape
 
     @property
-    def points(self):
+    def points(self) -> np.ndarray:
         """Geometry nodes, shape (node, dim)."""
         return self.core.points
 
     @property
-    def groups(self):
+    def groups(self) -> list[tuple[int, str, int]]:
         """Named groups of cells and facets: (dimension, name, number)."""
         return self.core.groups
 
-    def tags(self, name, dim=None):
+    def tags(self, name: str, dim: int | None = None) -> tuple[int, ...]:
         """Numbers of the groups with this name, for dx(...) and ds(...): of facets, or of the dimension that is given."""
         dim = self.dim - 1 if dim is None else dim
         found = tuple(number for of_dim, of_name, number in self.groups if (of_dim, of_name) == (dim, name))
@@ -85,23 +95,23 @@ class Mesh:
             raise _core.InputError(f"the mesh has no group '{name}' of dimension {dim}; it has: {', '.join(names) or 'none'}")
         return found
 
-    def cell_tags(self, name):
+    def cell_tags(self, name: str) -> tuple[int, ...]:
         """Numbers of the groups of cells with this name, for dx(...)."""
         return self.tags(name, self.dim)
 
-    def refined(self, times=1):
+    def refined(self, times: int = 1) -> Mesh:
         """The mesh with all cells halved along all axes so many times."""
         return Mesh(self.core.refined(times))
 
-    def periodic(self, *pairs):
+    def periodic(self, *pairs: tuple[str | int, str | int]) -> Mesh:
         """The mesh with parts of its boundary identified: mesh.periodic(("xmin", "xmax"), ...)."""
         return Mesh(self.core.periodic([tuple(pair) for pair in pairs]))
 
-    def write(self, path):
+    def write(self, path: str | os.PathLike) -> None:
         """Writes a file: .msh (Gmsh) or .mesh (MFEM)."""
         self.core.write(str(path))
 
-    def ufl_domain(self):
+    def ufl_domain(self) -> ufl.Mesh:
         """The domain of UFL, as SpatialCoordinate(mesh), FacetNormal(mesh) and FunctionSpace(mesh, ...) take it."""
         if self._domain is None:
             import ufl
@@ -127,7 +137,7 @@ def mesh_of(domain):
     return mesh
 
 
-def box(cells, size=None, shape="", degree=1, refine=0):
+def box(cells: ArrayLike, size: ArrayLike | None = None, shape: str = "", degree: int = 1, refine: int = 0) -> Mesh:
     """A box from 0 to `size` (1 along each axis) with so many cells along each axis.
 
     `shape`: the name of a shape, "mixed", or "" (intervals, quadrilaterals, hexahedra). Facets are in the groups 1 to 2*dim, named
@@ -137,12 +147,14 @@ def box(cells, size=None, shape="", degree=1, refine=0):
     return Mesh(_core.box(cells, [float(s) for s in np.atleast_1d(size)] if size is not None else [], shape, degree, refine))
 
 
-def read_mesh(path, merge=None):
+def read_mesh(path: str | os.PathLike, merge: float | None = None) -> Mesh:
     """A mesh of a file of Gmsh or MFEM. `merge`: nodes that are closer than this length are one."""
     return Mesh(_core.read_mesh(str(path), merge))
 
 
-def mesh_from_arrays(points, cells, cell_tags=None, facets=None, facet_tags=None, names=None, source="arrays"):
+def mesh_from_arrays(points: ArrayLike, cells: Mapping[str | tuple[str, int], ArrayLike],
+                     cell_tags: Mapping[str | tuple[str, int], ArrayLike] | None = None, facets: ArrayLike | None = None,
+                     facet_tags: ArrayLike | None = None, names: Mapping[tuple[int, int], str] | None = None, source: str = "arrays") -> Mesh:
     """A mesh of plain arrays.
 
     points: shape (node, dim). cells: {shape: nodes of shape (cell, node)}, or {(shape, degree): nodes} in Gmsh's order of nodes.
@@ -207,7 +219,7 @@ def _turn_inverted(points, cells, shape):
     cells[inverted] = cells[inverted][:, mirrored]
 
 
-def mesh_from_meshio(mesh):
+def mesh_from_meshio(mesh: Any) -> Mesh:
     """A mesh of meshio: its cells of the highest dimension, and as groups of facets those below, by "gmsh:physical"."""
     tags_of_blocks = mesh.cell_data.get("gmsh:physical", [np.zeros(len(block.data), np.int32) for block in mesh.cells])
     known = [(block, np.asarray(tags), *_MESHIO_CELLS[block.type]) for block, tags in zip(mesh.cells, tags_of_blocks)
@@ -235,11 +247,8 @@ def mesh_from_meshio(mesh):
                             np.vstack(facets) if facets else None, np.concatenate(facet_tags) if facets else None, names, "meshio")
 
 
-def mesh_from_gmsh(model=None):
+def mesh_from_gmsh(model: Any = None) -> Mesh:
     """The mesh of a model of Gmsh in memory, gmsh.model by default, with its physical groups."""
-    import os
-    import tempfile
-
     import gmsh
 
     if model is not None and model is not gmsh.model:

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Operators and vectors of forms, as SciPy takes them."""
 
+from __future__ import annotations
+
 from collections import namedtuple
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
+import ufl
 
 from . import _core
 from ._lowering import Lowering
@@ -23,7 +28,8 @@ class Operator(scipy.sparse.linalg.LinearOperator):
     quadrature; plan: a text, as `rafter kernel` prints it.
     """
 
-    def __init__(self, a, bcs=(), device="host", threads=0, plan="", degree=None):
+    def __init__(self, a: ufl.Form, bcs: DirichletBC | Iterable[DirichletBC] = (), device: str = "host", threads: int = 0, plan: str = "",
+                 degree: int | None = None):
         self._lowering = lowering = Lowering()
         form = lowering.form(a)
         if form is None or form.rank != 2:
@@ -38,7 +44,7 @@ class Operator(scipy.sparse.linalg.LinearOperator):
     def _data(self):
         return _core.DataArguments([(name, values) for name, _, values in self._lowering.data()], self._lowering.parameters())
 
-    def update(self):
+    def update(self) -> Operator:
         """Takes the present values of the functions and constants in the form. Nothing is compiled."""
         self.core.bind(self._data())
         return self
@@ -55,36 +61,36 @@ class Operator(scipy.sparse.linalg.LinearOperator):
 
     _transpose = _adjoint
 
-    def diagonal(self):
+    def diagonal(self) -> np.ndarray:
         """The diagonal of the matrix, with 1 at entries that conditions fix."""
         return self.core.diagonal()
 
-    def to_csr(self):
+    def to_csr(self) -> scipy.sparse.csr_matrix:
         """The matrix, as scipy.sparse.csr_matrix."""
         values, columns, starts = self.core.compressed_rows()
         return scipy.sparse.csr_matrix((values, columns, starts), shape=self.shape)
 
     @property
-    def parts(self):
+    def parts(self) -> list[slice]:
         """Where the fields are in vectors y: slices, in the order of the parts of the space."""
         return [slice(begin, end) for begin, end in self.core.row_ranges]
 
     @property
-    def constrained(self):
+    def constrained(self) -> np.ndarray:
         """Entries of vectors that conditions fix."""
         return self.core.constrained
 
     @property
-    def kernels(self):
+    def kernels(self) -> list[Kernel]:
         """The kernels: each has name, plan, quadrature and source."""
         return [Kernel(*of) for of in self.core.kernels()]
 
-    def speed(self, seconds=0.1):
+    def speed(self, seconds: float = 0.1) -> dict[str, Any]:
         """The speed of an application, timed for about so many seconds, beside the roofline: a dictionary of seconds, dofs_per_second,
         gflops, gbytes_per_second, bound_seconds (no execution on this machine is faster), share (bound over time), limited_by."""
         return _core.speed(self.core, seconds)
 
-    def tune(self, fresh=False):
+    def tune(self, fresh: bool = False) -> list[tuple[str, str, int]]:
         """Times plans of the kernels on this mesh and remembers the best for operators on this form that are made later, and takes them.
         fresh: also where plans are remembered. Returns (kernel, plan, number of plans that were timed) for each kernel."""
         result = _core.tune(self.core, fresh)
@@ -107,7 +113,7 @@ def _spaces(lowering, form, number):
     return [leaf.core for argument in arguments for leaf in lowering.leaves(argument.ufl_function_space(), argument.part())]
 
 
-def assemble(form, device="host", threads=0, degree=None):
+def assemble(form: ufl.Form, device: str = "host", threads: int = 0, degree: int | None = None) -> Any:
     """A number for a functional, the vector of a linear form, or the Operator of a bilinear form (without conditions)."""
     lowering = Lowering()
     lowered = lowering.form(form)

@@ -1,13 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Pictures of functions and meshes (by PyVista), of convergence and of rooflines (by the library)."""
 
+from __future__ import annotations
+
 import os
 import tempfile
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _core
 from ._mesh import Mesh
+
+if TYPE_CHECKING:
+    from ._operator import Operator
+    from ._problem import Solution
+    from ._spaces import Function
 
 
 class Picture:
@@ -16,7 +25,7 @@ class Picture:
     def __init__(self, data):
         self.data = data
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike) -> Picture:
         """Writes a file, .svg of drawings and .png of functions and meshes, and returns the picture."""
         kind = ".svg" if isinstance(self.data, str) else ".png"
         if os.path.splitext(os.fspath(path))[1].lower() != kind:
@@ -32,7 +41,9 @@ class Picture:
         return self.data if isinstance(self.data, bytes) else None
 
 
-def plot(what, path=None, part=None, component=None, warp=None, edges=None, subdivide=None, size=(900, 700), show=None, **arguments):
+def plot(what: Function | Mesh, path: str | os.PathLike | None = None, part: int | None = None, component: int | None = None,
+         warp: float | None = None, edges: bool | None = None, subdivide: int | None = None, size: tuple[int, int] = (900, 700),
+         show: bool = False, **arguments: Any) -> Picture | None:
     """A picture of a Function or a mesh, with its curved and high-order cells subdivided.
 
     path: where a PNG is written. part: of a mixed function. component: the one that colours it (of vectors their length by default).
@@ -129,19 +140,20 @@ def _png(plotter):
     return data.getvalue()
 
 
-def plot_convergence(*solutions, path=None):
-    """A picture of the residuals of one or more solutions over iterations, or over the steps of Newton's method."""
-    curves = []
+def plot_convergence(*solutions: Solution, names: Sequence[str] | None = None, path: str | os.PathLike | None = None) -> Picture:
+    """A picture of the residuals of solutions over iterations, or over the steps of Newton's method."""
+    curves, are_newton = [], False
     for number, solution in enumerate(solutions):
         record = solution.to_dict()
-        steps = [step["residual"] for step in record.get("newton", [])]
-        name = record.get("title") or f"{record.get('method', '')} {record.get('preconditioner', '')}".strip() or f"solution {number}"
-        curves.append((name, list(enumerate(steps or record.get("history", [])))))
-    picture = Picture(_core.convergence("relative residual over " + ("iterations" if not steps else "Newton steps"), curves))
+        steps = [step["residual"] for step in record.get("newton") or []]
+        are_newton = are_newton or bool(steps)
+        name = names[number] if names else record["title"] or ", ".join(filter(None, [record.get("method"), record.get("preconditioner_name")]))
+        curves.append((name, list(enumerate(steps or record["history"]))))
+    picture = Picture(_core.convergence("relative residual over " + ("steps" if are_newton else "iterations"), curves))
     return picture if path is None else picture.save(path)
 
 
-def plot_roofline(*operators, names=None, path=None):
+def plot_roofline(*operators: Operator, names: Sequence[str] | None = None, path: str | os.PathLike | None = None) -> Picture:
     """A picture of operations per second over operations per byte, below the ceilings of the machine. Operators are timed."""
     names = names or [f"operator with {A.shape[0]} rows" for A in operators]
     curves = [(name, [(speed["flops_per_byte"], speed["executed_gflops"])]) for name, speed in zip(names, [A.speed() for A in operators])]

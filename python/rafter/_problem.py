@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Problems and their solutions: what the command does with a problem file, for forms of UFL."""
 
+from __future__ import annotations
+
 import json
 import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import ufl
@@ -11,12 +15,16 @@ from . import _core
 from ._lowering import Lowering
 from ._spaces import DirichletBC, Function, LeafValues, field_names, flat, space_of
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 
 class NullSpace:
     """What fixes the part of a field that the form leaves open: mean=0.0 (or one for each component), point=[...] with value=0.0, or
     rigid_modes=True. `field`: the number of the unknown or of the part of a mixed space."""
 
-    def __init__(self, field=0, mean=None, point=None, value=0.0, rigid_modes=False):
+    def __init__(self, field: int = 0, mean: ArrayLike | None = None, point: ArrayLike | None = None, value: ArrayLike = 0.0,
+                 rigid_modes: bool = False):
         if (mean is not None) + (point is not None) + bool(rigid_modes) != 1:
             raise _core.InputError("NullSpace takes one of mean, point and rigid_modes")
         self.field = field
@@ -41,38 +49,40 @@ class Solution:
         self.core = core
 
     @property
-    def converged(self):
+    def converged(self) -> bool:
         """Whether the solver reached its tolerance."""
         return self.core.is_converged
 
     @property
-    def report(self):
+    def report(self) -> str:
+        """The report of the command."""
         return self.core.to_text(False)
 
-    def details(self):
+    def details(self) -> str:
         """The report with what `--verbose` adds."""
         return self.core.to_text(True)
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
+        """The report as `rafter solve --json` writes it."""
         return json.loads(self.core.to_json())
 
     @property
-    def iterations(self):
+    def iterations(self) -> int:
         """Number of iterations, of Newton steps where the problem is not linear."""
         return self.to_dict()["iterations"]
 
     @property
-    def functionals(self):
+    def functionals(self) -> dict[str, float]:
         """Values of the functionals, by name."""
         return self.to_dict().get("functionals", {})
 
     @property
-    def errors(self):
+    def errors(self) -> dict[str, dict[str, float]]:
         """Relative errors where an exact solution is known: {field: {"l2": ..., "h1": ...}}."""
         return self.to_dict().get("errors", {})
 
     @property
-    def fields(self):
+    def fields(self) -> dict[str, LeafValues]:
         """The solution of a problem file, by field: objects with `values`, `at_nodes()` and evaluation at points."""
         return {name: LeafValues(_FileLeaf(self.core.space(i)), self.core.values(i)) for i, name in enumerate(self.core.names)}
 
@@ -109,9 +119,11 @@ class Problem:
     initial: whether Newton's method starts from the present values of the unknowns (else from 0).
     """
 
-    def __init__(self, equation, unknowns, bcs=(), null_space=(), energy=None, functionals=None, exact=None, solver=None, newton=None,
-                 output=None, output_fields=None, check=None, numerics=None, title="", device="host", threads=0, plan="", degree=None,
-                 initial=True):
+    def __init__(self, equation: ufl.equation.Equation, unknowns: Function | Sequence[Function], bcs: DirichletBC | Iterable[DirichletBC] = (),
+                 null_space: NullSpace | Iterable[NullSpace] = (), energy: ufl.Form | None = None, functionals: Mapping[str, ufl.Form] | None = None,
+                 exact: Mapping[Function, Any] | None = None, solver: dict | None = None, newton: dict | None = None, output: dict | None = None,
+                 output_fields: Mapping[str, Any] | None = None, check: dict | None = None, numerics: dict | None = None, title: str = "",
+                 device: str = "host", threads: int = 0, plan: str = "", degree: int | None = None, initial: bool = True):
         self.unknowns = list(unknowns) if isinstance(unknowns, (list, tuple)) else [unknowns]
         if not self.unknowns or not all(isinstance(unknown, Function) for unknown in self.unknowns):
             raise _core.InputError("the unknowns of a problem are Functions: rafter.Function(V)")
@@ -191,7 +203,7 @@ class Problem:
             number += len(other.parts)
         raise _core.InputError(f"exact: '{getattr(unknown, 'name', unknown)}' is no unknown of the problem")
 
-    def solve(self, progress=None, check=True):
+    def solve(self, progress: bool | Callable[[str], None] | None = None, check: bool = True) -> Solution:
         """Solves the problem, fills the unknowns, and returns the Solution.
 
         progress: True prints what happens; or a function of a line of text. check: raise SolverError where the solve does not converge
@@ -243,7 +255,9 @@ class _ProblemLowering(Lowering):
         raise _core.InputError("an argument of the form is on a space that no unknown is on")
 
 
-def solve(equation, unknowns=None, bcs=(), progress=None, check_solution=True, **arguments):
+def solve(equation: ufl.equation.Equation | str | os.PathLike, unknowns: Function | Sequence[Function] | None = None,
+          bcs: DirichletBC | Iterable[DirichletBC] = (), progress: bool | Callable[[str], None] | None = None, check_solution: bool = True,
+          **arguments: Any) -> Solution:
     """Solves a problem file, solve("beam.toml", solver={"rtol": 1e-10}), or an equation: solve(a == L, u, bcs, ...), as Problem takes it.
 
     Returns the Solution. Of a problem file, keys of all sections may be given: they replace those of the file.
@@ -263,7 +277,7 @@ def _fields(functions):
             for name, leaf, part in zip(field_names(function.name, len(function.parts)), [p.leaf for p in function.parts], function.parts)]
 
 
-def write(path, *functions):
+def write(path: str | os.PathLike, *functions: Function) -> None:
     """Writes functions of one mesh to a VTK-HDF file, which ParaView opens: write("u.vtkhdf", u, p)."""
     _core.write(os.fspath(path), functions[0].function_space().mesh.core, _fields(functions))
 
@@ -275,13 +289,13 @@ class Series:
             series.append(0.0)
     """
 
-    def __init__(self, path, *functions):
+    def __init__(self, path: str | os.PathLike, *functions: Function):
         self._functions = functions
         if any(part.leaf.degree == 0 for function in functions for part in function.parts):
             raise _core.InputError("functions of cells are not written at several times")
         self._core = _core.Series(os.fspath(path), functions[0].function_space().mesh.core, _fields(functions))
 
-    def append(self, time):
+    def append(self, time: float) -> None:
         """Writes the present values."""
         self._core.append(float(time), _fields(self._functions))
 

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Function spaces, functions, constants and boundary conditions: objects of UFL with numbers behind them."""
 
+from __future__ import annotations
+
 import itertools
 import math
 import numbers
 import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import ufl
@@ -12,6 +16,9 @@ import ufl
 from . import _core
 from ._elements import Element, leaves_of, ufl_cell
 from ._mesh import Mesh, mesh_of
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 _numbers = itertools.count()
 
@@ -84,7 +91,7 @@ class FunctionSpace(ufl.FunctionSpace):
     shape after those of another. Mixed elements of basix.ufl are taken apart; `sub(i)` names their parts in boundary conditions.
     """
 
-    def __init__(self, mesh, element, degree=None, shape=(), components=None):
+    def __init__(self, mesh: Mesh | ufl.Mesh, element: Any, degree: int | None = None, shape: int | tuple[int, ...] = (), components: int | None = None):
         if not isinstance(mesh, Mesh):
             mesh = mesh_of(ufl.domain.as_domain(mesh))
         if isinstance(element, str):
@@ -115,16 +122,16 @@ class FunctionSpace(ufl.FunctionSpace):
         return made[key]
 
     @property
-    def num_dofs(self):
+    def num_dofs(self) -> int:
         """Number of unknowns."""
         return sum(leaf.num_values if leaf.degree == 0 else leaf.core.num_dofs for leaf in self.leaves())
 
     @property
-    def nodes(self):
+    def nodes(self) -> np.ndarray:
         """Coordinates of the nodes, shape (node, dim)."""
         return self._only_leaf("nodes").nodes()[0]
 
-    def sub(self, i):
+    def sub(self, i: int) -> Part:
         """Part i of a mixed space, or component i of a space of vectors, for boundary conditions."""
         return Part(self, i) if len(self._leaf_arguments) > 1 else Part(self, 0).sub(i)
 
@@ -171,7 +178,7 @@ class LeafValues:
         self.leaf = leaf
         self.values = np.zeros(leaf.num_values) if values is None else values
 
-    def at_nodes(self):
+    def at_nodes(self) -> np.ndarray:
         """Values at the nodes, shape (node, component)."""
         return self.values[self.leaf.nodes()[1]]
 
@@ -220,18 +227,19 @@ class Function(ufl.Coefficient):
     `values` is its vector as an array of NumPy (of mixed spaces there is one for each part: `parts[i].values`); u(points) evaluates it.
     """
 
-    def __init__(self, V, name=None):
+    def __init__(self, V: ufl.FunctionSpace, name: str | None = None):
         V = space_of(V)
         super().__init__(V)
         self.name = name or f"f{next(_numbers)}"
         self.parts = [LeafValues(leaf) for leaf in V.leaves(names=field_names(self.name, len(V._leaf_arguments)))]
 
-    def function_space(self):
+    def function_space(self) -> FunctionSpace:
         """Its space."""
         return self.ufl_function_space()
 
     @property
-    def values(self):
+    def values(self) -> np.ndarray:
+        """Its vector; what is assigned is copied into it."""
         return self._only_part().values
 
     @values.setter
@@ -240,14 +248,14 @@ class Function(ufl.Coefficient):
             raise _core.InputError("functions are real here")
         self._only_part().values[:] = values
 
-    def copy(self, name=None):
+    def copy(self, name: str | None = None) -> Function:
         """A function with the same values."""
         result = Function(self.function_space(), name)
         for part, mine in zip(result.parts, self.parts):
             part.values[:] = mine.values
         return result
 
-    def at_nodes(self):
+    def at_nodes(self) -> np.ndarray:
         """Values at V.nodes, shape (node, component)."""
         return self._only_part().at_nodes()
 
@@ -258,7 +266,7 @@ class Function(ufl.Coefficient):
             return self._only_part()(points[0])
         return super().__call__(*points, **arguments)
 
-    def interpolate(self, value):
+    def interpolate(self, value: Any) -> Function:
         """Takes the values at the nodes of a function of x (shape (dim, node)), a number, an expression of UFL or a Function."""
         part = self._only_part()
         if isinstance(value, Function):
@@ -276,7 +284,7 @@ class Function(ufl.Coefficient):
         part.interpolate(value)
         return self
 
-    def project(self, value):
+    def project(self, value: Any) -> Function:
         """Takes the projection of an expression of UFL, which may hold other functions: least squares in each cell, means at nodes
         that several cells have. It is exact for continuous functions of the space. Of degree 0 they are means over the cells."""
         from ._lowering import Lowering
@@ -297,7 +305,7 @@ class Function(ufl.Coefficient):
 class Constant(ufl.Constant):
     """A number, vector or matrix that is the same everywhere. Changing `value` recompiles nothing."""
 
-    def __init__(self, mesh, value, name=None):
+    def __init__(self, mesh: Mesh | ufl.Mesh, value: ArrayLike, name: str | None = None):
         if np.iscomplexobj(value):
             raise _core.InputError("constants are real here")
         value = np.asarray(value, dtype=float)
@@ -306,7 +314,8 @@ class Constant(ufl.Constant):
         self._value = value.copy()
 
     @property
-    def value(self):
+    def value(self) -> Any:
+        """The number, or an array."""
         return self._value if self._value.ndim else float(self._value)
 
     @value.setter
@@ -325,7 +334,7 @@ class _ByTag(ufl.Constant):
         self.by_tag = values
 
 
-def by_tag(mesh, values):
+def by_tag(mesh: Mesh, values: Mapping[str | int, float]) -> ufl.Constant:
     """A coefficient that is constant on groups of cells: by_tag(mesh, {"steel": 210.0, 2: 70.0})."""
     return _ByTag(mesh, [(str(tag), float(value)) for tag, value in values.items()])
 
@@ -339,7 +348,8 @@ class DirichletBC:
     part: the number of the field on a ufl.MixedFunctionSpace that has the space several times.
     """
 
-    def __init__(self, V, value, tags=(), where=None, components=(), part=None):
+    def __init__(self, V: FunctionSpace | Part, value: Any, tags: str | int | Iterable[str | int] = (),
+                 where: Callable[[np.ndarray], bool] | None = None, components: int | Iterable[int] = (), part: int | None = None):
         self.space, self.value, self.where, self.part = V, value, where, part
         tags = [tags] if isinstance(tags, (str, numbers.Integral)) else list(tags)
         self.tags = [str(tag) for tag in tags]

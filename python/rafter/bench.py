@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Suites of operators, planned, tuned and timed from forms of UFL."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import ufl
@@ -58,14 +61,14 @@ DEGREES = {2: range(1, 9), 3: range(1, 7)}
 class Rows(list):
     """What was measured: a dictionary for each case, in the order of the cases."""
 
-    def table(self):
+    def table(self) -> str:
         """A text with a line for each case."""
         lines = [f"{'case':32} {'unknowns':>10} {'GFLOP/s':>9} {'bound':>9} {'share':>7}  limited by"]
         lines += [f"{row['case']:32} {row['unknowns']:10d} {row['gflops']:9.3g} {row['bound_gflops']:9.3g} {100 * row['share']:5.0f} %  {row['limited_by']}"
                   for row in self]
         return "\n".join(lines)
 
-    def histogram(self, width=0.1):
+    def histogram(self, width: float = 0.1) -> list[tuple[float, int]]:
         """The number of cases by their share of the bound, in steps of `width`: pairs of the lower end and a number. What is above 1 is counted there."""
         steps = round(1 / width)
         counts = [0] * (steps + 1)
@@ -79,8 +82,9 @@ class Rows(list):
         return "\n".join([self.table(), "", "cases by their share of the bound:", *bars, f"geometric mean of the shares: {100 * mean:.0f} %"])
 
 
-def simplex(operators=tuple(OPERATORS), dims=(2, 3), degrees=None, triangles=500_000, tetrahedra=200_000, tune=True, seconds=0.2,
-            device="host", threads=0, progress=print):
+def simplex(operators: Sequence[str] = tuple(OPERATORS), dims: Sequence[int] = (2, 3), degrees: Sequence[int] | None = None,
+            triangles: int = 500_000, tetrahedra: int = 200_000, tune: bool = True, seconds: float = 0.2, device: str = "host",
+            threads: int = 0, progress: Callable[[str], None] | None = print) -> Rows:
     """Operators on simplices, each planned, tuned and timed: mass, Helmholtz, Laplace, elasticity and the tangent of a St Venant-Kirchhoff
     body on P1 to P8 of the unit square and P1 to P6 of the unit cube, 70 cases. The suite is that of Kulkarni and Klöckner, "Code
     Generation for Near-Roofline Finite Element Actions on GPUs from Symbolic Variational Forms", whose sizes are the defaults.

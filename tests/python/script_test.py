@@ -33,7 +33,8 @@ esac""",
 printf '#include "a.cpp"\\n#include "b.cpp"\\n#include "c.cpp"\\n' >build/unity/unity_0.cxx
 hypre=/usr/lib/libHYPRE.so; grep -qx libhypre-dev "$MACHINE/installed" || hypre=HYPRE_LIBRARY-NOTFOUND
 printf 'RAFTER_TESTS:BOOL=%s\\nHYPRE_LIBRARY:FILEPATH=%s\\nRAFTER_PYTHON_PACKAGE:BOOL=%s\\n' "${3#*=}" $hypre "${4#*=}" >build/CMakeCache.txt""",
-    "python3": """echo "python3 $*" >>"$MACHINE/done"; mkdir -p "$4/bin"
+    "python3": """if [ "$1" = -c ]; then echo 3.99; exit; fi
+echo "python3 $*" >>"$MACHINE/done"; mkdir -p "$4/bin"
 printf '#!/bin/sh\\necho "pip $*" >>"$MACHINE/done"; ! grep -qs pip "$MACHINE/fails" || { echo "no network"; exit 1; }\\n' >"$4/bin/pip"
 printf '#!/bin/sh\\necho "auditwheel $*" >>"$MACHINE/done"; echo "Fixed-up wheel written to $3/one.whl"\\n' >"$4/bin/auditwheel"; chmod +x "$4"/bin/* """,
     "ninja": """count=$(wc -l <"$MACHINE/objects"); step=0
@@ -59,7 +60,7 @@ class ScriptTest(unittest.TestCase):
         self.root, self.machine = pathlib.Path(folder.name) / "root", pathlib.Path(folder.name) / "machine"
         for directory in (self.root / "scripts", self.root / "python", self.root / "build", self.machine / "bin"):
             directory.mkdir(parents=True)
-        for name in ("rafter.sh", "scripts/progress.sh", "scripts/packages.txt", "python/requirements.txt"):
+        for name in ("rafter.sh", "scripts/progress.sh", "scripts/packages.txt", "python/requirements.txt", "python/requirements-more.txt"):
             shutil.copy2(pathlib.Path(SOURCE) / name, self.root / name)
         for name in ("rafter", "apps", "bench", "tests"):
             (self.root / name).mkdir()
@@ -117,10 +118,12 @@ class ScriptTest(unittest.TestCase):
 
     def test_tests_of_the_package_for_python_have_an_environment_of_their_own(self):
         self.run_script("test", RAFTER_NEEDS_PYTHON="1")
-        self.assertRegex(self.done, r"python3 -m venv --clear \S+/build/python-env\npip install -q -r \S+requirements.txt\n(pip install .*fenics-ufl==.*\n)+"
+        self.assertRegex(self.done, r"python3 -m venv --clear \S+/build/python-env\npip install -q -r \S+requirements.txt -r \S+requirements-more.txt\n(pip install .*fenics-ufl==.*\n)+"
                                     r"cmake .*RAFTER_PYTHON_PACKAGE=ON -DPython_EXECUTABLE=\S+/build/python-env/bin/python\n")
         self.run_script("test", RAFTER_NEEDS_PYTHON="1")
         self.assertNotIn("pip", self.done)
+        self.run_script("test", RAFTER_NEEDS_PYTHON="1", RAFTER_OTHER_PYTHONS=str(self.machine / "bin/python3"))
+        self.assertRegex(self.done, r"python3 -m venv --clear \S+/build/python-env-\S+\npip install -q -r \S+requirements.txt\ncmake ")
         with open(self.root / "python/requirements.txt", "a") as requirements:
             requirements.write("another==1.0\n")
         (self.machine / "fails").write_text("pip\n")
