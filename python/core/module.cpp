@@ -33,6 +33,7 @@ NB_MODULE(_core, module) {
   bind_space(module);
   bind_arguments(module);
   bind_operator(module);
+  bind_vector(module);
   bind_measure(module);
   bind_problem(module);
   bind_output(module);

@@ -46,18 +46,6 @@ std::vector<std::pair<std::int64_t, std::int64_t>> ranges_of(const op::System& s
   return result;
 }
 
-using Entries = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
-
-void apply(const op::Operator& A, const Doubles& x, Entries y) {
-  op::Vector in = to_vector(span_of(x), A.device()), out = A.make_row_vector();
-  {
-    const nb::gil_scoped_release unlock;
-    A.apply(in, out);
-  }
-  const auto values = out.host_read();
-  std::copy(values.begin(), values.end(), y.data());
-}
-
 /// (values, columns, starts of rows) of compressed rows
 auto compressed_rows(const op::Operator& A) {
   op::SparseMatrix matrix;
@@ -110,7 +98,6 @@ void bind_operator(nb::module_& module) {
             return to_numpy(std::vector<std::int32_t>(entries.begin(), entries.end()), {entries.size()});
           },
           nb::rv_policy::automatic)
-      .def("apply", &apply)
       .def("diagonal",
            [](const op::Operator& self) {
              auto d = self.make_vector();

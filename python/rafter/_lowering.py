@@ -21,6 +21,7 @@ from ufl.core.multiindex import FixedIndex
 
 from . import _core
 from ._mesh import mesh_of
+from ._source import place_of
 from ._spaces import Constant, Function, FunctionSpace, _ByTag, space_of
 
 _CONDITIONS = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", "&&": "And", "||": "Or"}
@@ -88,7 +89,7 @@ class Lowering:
         self._require_plain(form)
         self._are_unknowns_data = are_unknowns_data
         self._arguments += tuple(form.arguments())
-        with _DeepRecursion():
+        with _Places(), _DeepRecursion():
             integrals = [integral for block in _blocks(form) for integral in self._integrals(block)]
         degrees = {degree for _, kind, _, degree in integrals if kind == "cell"}
         if len(degrees) > 1:
@@ -118,7 +119,7 @@ class Lowering:
         mesh = mesh_of(form.ufl_domains()[0])
         for of_kind in data.integral_data:
             if of_kind.integral_type not in ("cell", "exterior_facet"):
-                raise _core.InputError(f"integrals of the kind '{of_kind.integral_type}' (dS) do not exist here; accepted are dx and ds")
+                raise _refusal(f"integrals of the kind '{of_kind.integral_type}' (dS) do not exist here; accepted are dx and ds", of_kind.integral_type)
             # Integrands that several measures have in common come once, with all their tags: everywhere is one of them.
             ids = [tag for tag in of_kind.subdomain_id if tag not in ("otherwise", "everywhere")]
             measures = [[]] if len(ids) < len(of_kind.subdomain_id) else []
@@ -137,7 +138,7 @@ class Lowering:
         self._are_unknowns_data = False
         self._begin({})
         try:
-            with _DeepRecursion():
+            with _Places(), _DeepRecursion():
                 e = apply_derivatives(remove_complex_nodes(apply_algebra_lowering(ufl.as_ufl(e))))
                 return self._tensor(e, e.ufl_shape, ())
         finally:
@@ -221,7 +222,7 @@ class Lowering:
             if self._constants_are_numbers:
                 return _core.Expr(float(np.ravel(e.value)[number]))
             return _core.parameter(f"{self._name_of_constant(e)}_{number}")
-        raise _core.InputError(f"forms with {type(e).__name__} are not supported: {e}")
+        raise _refusal(f"forms with {type(e).__name__} are not supported: {e}", type(e).__name__, getattr(e, "_name", ""))
 
     def _condition(self, e, indices):
         operands = e.ufl_operands
@@ -233,7 +234,7 @@ class Lowering:
         if name in (">", ">="):
             name, operands = {">": "<", ">=": "<="}[name], (operands[1], operands[0])
         if not isinstance(e, Condition) or name not in _CONDITIONS:
-            raise _core.InputError(f"conditions with {type(e).__name__} are not supported: {e}")
+            raise _refusal(f"conditions with {type(e).__name__} are not supported: {e}", type(e).__name__)
         return _core.apply(_CONDITIONS[name], [self._scalar(operand, (), indices) for operand in operands])
 
     def _function(self, e, component):
@@ -242,8 +243,10 @@ class Lowering:
         terminal = e
         while isinstance(terminal, Grad):
             terminal, axes = terminal.ufl_operands[0], axes + 1
+        if axes > 1:
+            raise _refusal(f"second derivatives are not supported (integrate by parts, or introduce a field for the gradient): {e}", "Grad")
         if not isinstance(terminal, (Argument, Coefficient)):
-            raise _core.InputError(f"derivatives of {type(terminal).__name__} are not supported: {e}")
+            raise _refusal(f"derivatives of {type(terminal).__name__} are not supported: {e}", "Grad")
         of_value, of_axes = component[: len(component) - axes], component[len(component) - axes:]
         number = int(np.ravel_multi_index(of_value, terminal.ufl_shape)) if of_value else 0
         for leaf, whole, name in self._leaf_expressions(terminal):
@@ -331,6 +334,24 @@ def _blocks(form):
     blocks = ufl.extract_blocks(apply_derivatives(apply_algebra_lowering(form)))
     flat = [block for row in blocks for block in (row if isinstance(row, (list, tuple)) else [row])]
     return [block for block in flat if block is not None and not isinstance(block, ufl.ZeroBaseForm) and not block.empty()]
+
+
+def _refusal(text, *words):
+    """An error about what UFL writes with these names."""
+    error = _core.InputError(text)
+    error.words = words
+    return error
+
+
+class _Places:
+    """Adds to errors of input where the user wrote what is refused."""
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, kind, error, _):
+        if isinstance(error, _core.InputError) and (place := place_of(*getattr(error, "words", ()))):
+            raise _core.InputError(f"{error} ({place})") from None
 
 
 class _DeepRecursion:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse
@@ -16,8 +16,47 @@ from . import _core
 from ._lowering import Lowering
 from ._spaces import DirichletBC
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 
 Kernel = namedtuple("Kernel", ["name", "plan", "quadrature", "source"])
+
+
+class Vector:
+    """A vector on the device of an operator. Other packages share its entries by DLPack: numpy.from_dlpack(x) on the host,
+    cupy.from_dlpack(x) or torch.from_dlpack(x) on a GPU. Who writes to them on a stream of his own waits for that before A.apply(x, y).
+    """
+
+    def __init__(self, A, is_row, values):
+        self.core = _core.vector(A.core, is_row, A._device)
+        if values is not None:
+            self.copy_from(values)
+
+    def copy_from(self, values: ArrayLike) -> Vector:
+        """Takes values of the host."""
+        self.core.copy_from(np.ascontiguousarray(values, dtype=float).ravel())
+        return self
+
+    def to_numpy(self) -> np.ndarray:
+        """A copy on the host."""
+        values = np.empty(self.core.size)
+        self.core.copy_to(values)
+        return values
+
+    @property
+    def device(self) -> str:
+        """The kind of device: "host", "opencl", "cuda" or "hip"."""
+        return self.core.device
+
+    def __len__(self):
+        return self.core.size
+
+    def __dlpack__(self, **arguments):
+        return self.core.shared().__dlpack__(**arguments)
+
+    def __dlpack_device__(self):
+        return self.core.__dlpack_device__()
 
 
 class Operator(scipy.sparse.linalg.LinearOperator):
@@ -38,7 +77,7 @@ class Operator(scipy.sparse.linalg.LinearOperator):
         bcs = [bcs] if isinstance(bcs, DirichletBC) else bcs
         conditions, run = [bc.core(lowering) for bc in bcs], _core.RunArguments(device, threads, plan, degree)
         self._make = lambda: _core.Operator(form, *spaces, conditions, run, self._data())
-        self.core = self._make()
+        self.core, self._device, self._rooms = self._make(), device, []
         super().__init__(np.dtype(float), (self.core.rows, self.core.columns))
 
     def _data(self):
@@ -49,11 +88,30 @@ class Operator(scipy.sparse.linalg.LinearOperator):
         self.core.bind(self._data())
         return self
 
+    def vector(self, values: ArrayLike | None = None) -> Vector:
+        """A vector x of A.apply(x, y) on the device of the operator, with zeros or with values."""
+        return Vector(self, False, values)
+
+    def row_vector(self, values: ArrayLike | None = None) -> Vector:
+        """A vector y of A.apply(x, y); it is as long as x where test and trial functions are on one space."""
+        return Vector(self, True, values)
+
+    def apply(self, x: Vector, y: Vector) -> Vector:
+        """y = A x on the device, without copies. Returns y, whose entries are there when it returns."""
+        _core.apply_vectors(self.core, x.core, y.core)
+        return y
+
     def _matvec(self, x):
         if np.iscomplexobj(x):
             raise _core.InputError("the operator is real; apply it to the real and the imaginary part")
-        y = np.empty(self.shape[0])
-        self.core.apply(np.ascontiguousarray(x, dtype=float).ravel(), y)
+        try:  # room that is there already costs no new memory pages; threads have theirs
+            room = self._rooms.pop()
+        except IndexError:
+            room = self.vector(), self.row_vector()
+        room[0].copy_from(x)
+        self.apply(*room)
+        y = room[1].to_numpy()
+        self._rooms.append(room)
         return y
 
     def _adjoint(self):
@@ -94,7 +152,7 @@ class Operator(scipy.sparse.linalg.LinearOperator):
         """Times plans of the kernels on this mesh and remembers the best for operators on this form that are made later, and takes them.
         fresh: also where plans are remembered. Returns (kernel, plan, number of plans that were timed) for each kernel."""
         result = _core.tune(self.core, fresh)
-        self.core = self._make()
+        self.core, self._rooms = self._make(), []
         return result
 
     def __str__(self):

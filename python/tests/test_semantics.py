@@ -395,3 +395,19 @@ def test_texts_of_kernels_do_not_depend_on_what_was_made_before(mesh, V):
         return rafter.Operator(k * c * (1 + f) * u * v * dx).kernels[0].source
 
     assert source() == source()
+
+
+def test_messages_name_the_lines_of_users(V):
+    u, v, w = ufl.TrialFunction(V), ufl.TestFunction(V), rafter.Function(V)
+
+    def forms():
+        yield ufl.avg(u) * ufl.avg(v) * ufl.dS, "dS"
+        yield ufl.erf(w) * v * dx, "erf"
+        yield inner(grad(u), grad(v)) * dx + ufl.Circumradius(V.mesh.ufl_domain()) * u * v * dx, "Circumradius"
+        yield ufl.div(grad(u)) * v * dx, "ufl.div(grad(u))"
+        yield u * u * v * dx, "rafter.assemble(form)"  # nothing in it is wrong by itself: the line that asks for it
+
+    for form, text in forms():
+        with pytest.raises(rafter.InputError) as error:
+            rafter.assemble(form)
+        assert "test_semantics.py, line" in str(error.value) and text in str(error.value).split("test_semantics.py", 1)[1]
