@@ -127,6 +127,43 @@ nb::ndarray<nb::numpy, double> project(const SpaceHandle& self, const form::Expr
   return to_numpy(std::move(result), {size});
 }
 
+/// The values of an expression of fields and x at the nodes of a space: of nodes that several cells have, those in the
+/// first one.
+nb::ndarray<nb::numpy, double> interpolate(const SpaceHandle& self, const form::Expr& e,
+                                           const std::vector<Known>& known) {
+  const auto& V = *self.space;
+  std::vector<space::FieldValues> fields;
+  for (const auto& [of, values] : known) fields.push_back({of->space, span_of(values)});
+  const auto expression = std::make_shared<const form::LoweredExpression>(form::lower(e));
+  if (expression->components.size() != static_cast<std::size_t>(V.num_components()))
+    throw base::InputError("interpolate: the expression has " + std::to_string(expression->components.size()) +
+                           " components, and the function " + std::to_string(V.num_components()));
+  const auto size = static_cast<std::size_t>(V.num_local());
+  std::vector<double> result(size);
+  {
+    const nb::gil_scoped_release unlock;
+    std::vector<bool> is_set(size);
+    std::vector<std::int32_t> dofs;
+    for (std::size_t g = 0; g < V.mesh().groups.size(); ++g) {
+      const auto group = static_cast<std::int32_t>(g);
+      const auto nodes = V.element(V.mesh().groups[g].shape)->nodes();
+      const space::ExpressionEvaluator evaluator(expression, fields, group, nodes);
+      for (std::int32_t cell = 0; cell < V.mesh().groups[g].num_cells(); ++cell) {
+        const auto values = evaluator.values(cell);
+        dofs.resize(values.size());
+        const auto position = V.position(group, cell);
+        V.cell_dofs(position.block, position.batch, position.cell, dofs);
+        for (std::size_t i = 0; i < dofs.size(); ++i) {
+          const auto dof = static_cast<std::size_t>(dofs[i]);
+          if (!is_set[dof]) result[dof] = values[i];
+          is_set[dof] = true;
+        }
+      }
+    }
+  }
+  return to_numpy(std::move(result), {size});
+}
+
 } // namespace
 
 void bind_space(nb::module_& module) {
@@ -137,6 +174,7 @@ void bind_space(nb::module_& module) {
       .def("cell_entries", &cell_entries)
       .def("cell_volumes", &cell_volumes)
       .def("evaluate", &evaluate)
+      .def("interpolate", &interpolate)
       .def("project", &project);
   module.def("space", &make_space);
 }

@@ -71,6 +71,13 @@ def _warn(text):
     warnings.warn(text, stacklevel=level)
 
 
+def _warn_of_caps(rules):
+    """Warns where a polynomial is integrated by a rule of a lower degree, which is the choice of a cap and not of the user."""
+    for rule in rules:
+        if "capped" in rule and "(a guess" not in rule:
+            _warn(f"quadrature is not exact: {rule}; dx(degree=...) or numerics={{'max_degree': ...}} takes more points")
+
+
 _core.set_warning_handler(_warn)
 # The handler belongs to the interpreter, which may end before the library does.
 import atexit as _atexit  # noqa: E402

@@ -25,6 +25,7 @@ from ._source import place_of
 from ._spaces import Constant, Function, FunctionSpace, _ByTag, space_of
 
 _CONDITIONS = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", "&&": "And", "||": "Or"}
+_OPERATIONS = {Product: "*", Power: "**", Abs: "abs", Atan2: "atan2", MinValue: "min_value", MaxValue: "max_value"}  # of scalars
 _FUNCTIONS = {"sqrt", "exp", "ln", "cos", "sin", "tan", "cosh", "sinh", "tanh", "acos", "asin", "atan"}
 
 
@@ -162,7 +163,6 @@ class Lowering:
 
     def _lower(self, e, component, indices):
         operands = e.ufl_operands
-        scalars = lambda: [self._scalar(operand, (), indices) for operand in operands]  # noqa: E731
         if isinstance(e, Zero):
             return _core.Expr(0.0)
         if isinstance(e, ScalarValue):
@@ -184,22 +184,11 @@ class Lowering:
             return result
         if isinstance(e, Sum):
             return _core.apply("+", [self._scalar(operand, component, indices) for operand in operands])
-        if isinstance(e, Product):
-            return _core.apply("*", scalars())
         if isinstance(e, Division):
             return _core.apply("/", [self._scalar(operands[0], component, indices), self._scalar(operands[1], (), indices)])
-        if isinstance(e, Power):
-            return _core.apply("**", scalars())
-        if isinstance(e, Abs):
-            return _core.apply("abs", scalars())
-        if isinstance(e, MathFunction) and e._name in _FUNCTIONS:
-            return _core.apply(e._name, scalars())
-        if isinstance(e, Atan2):
-            return _core.apply("atan2", scalars())
-        if isinstance(e, MinValue):
-            return _core.apply("min_value", scalars())
-        if isinstance(e, MaxValue):
-            return _core.apply("max_value", scalars())
+        name = _OPERATIONS.get(type(e)) or (e._name if isinstance(e, MathFunction) and e._name in _FUNCTIONS else None)
+        if name:
+            return _core.apply(name, [self._scalar(operand, (), indices) for operand in operands])
         if isinstance(e, Conditional):
             return _core.apply("conditional", [self._condition(operands[0], indices),
                                                *(self._scalar(operand, component, indices) for operand in operands[1:])])

@@ -12,7 +12,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 import ufl
 
-from . import _core
+from . import _core, _warn_of_caps
 from ._lowering import Lowering
 from ._spaces import DirichletBC
 
@@ -78,6 +78,7 @@ class Operator(scipy.sparse.linalg.LinearOperator):
         conditions, run = [bc.core(lowering) for bc in bcs], _core.RunArguments(device, threads, plan, degree)
         self._make = lambda: _core.Operator(form, *spaces, conditions, run, self._data())
         self.core, self._device, self._rooms = self._make(), device, []
+        _warn_of_caps(kernel.quadrature for kernel in self.kernels)
         super().__init__(np.dtype(float), (self.core.rows, self.core.columns))
 
     def _data(self):
@@ -154,6 +155,11 @@ class Operator(scipy.sparse.linalg.LinearOperator):
         result = _core.tune(self.core, fresh)
         self.core, self._rooms = self._make(), []
         return result
+
+    @property
+    def kernel(self) -> Kernel:
+        """The first of the kernels, which is the only one where the mesh has one shape and one kind of map."""
+        return self.kernels[0]
 
     def __str__(self):
         speed = self.speed()

@@ -145,10 +145,9 @@ def plot_convergence(*solutions: Solution, names: Sequence[str] | None = None, p
     curves, are_newton = [], False
     for number, solution in enumerate(solutions):
         record = solution.to_dict()
-        steps = [step["residual"] for step in record.get("newton") or []]
-        are_newton = are_newton or bool(steps)
+        are_newton = are_newton or "newton" in record
         name = names[number] if names else record["title"] or ", ".join(filter(None, [record.get("method"), record.get("preconditioner_name")]))
-        curves.append((name, list(enumerate(steps or record["history"]))))
+        curves.append((name, list(enumerate(record["history"]))))
     picture = Picture(_core.convergence("relative residual over " + ("steps" if are_newton else "iterations"), curves))
     return picture if path is None else picture.save(path)
 

@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import json
 import os
+import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import ufl
 
-from . import _core
+from . import _core, _warn_of_caps
 from ._lowering import Lowering
 from ._spaces import DirichletBC, Function, LeafValues, field_names, flat, space_of
 
@@ -48,6 +52,10 @@ class Solution:
     def __init__(self, core):
         self.core = core
 
+    @functools.cached_property
+    def _record(self):
+        return json.loads(self.core.to_json())
+
     @property
     def converged(self) -> bool:
         """Whether the solver reached its tolerance."""
@@ -69,17 +77,17 @@ class Solution:
     @property
     def iterations(self) -> int:
         """Number of iterations, of Newton steps where the problem is not linear."""
-        return self.to_dict()["iterations"]
+        return self._record["iterations"]
 
     @property
     def functionals(self) -> dict[str, float]:
         """Values of the functionals, by name."""
-        return self.to_dict().get("functionals", {})
+        return self._record.get("functionals", {})
 
     @property
     def errors(self) -> dict[str, dict[str, float]]:
         """Relative errors where an exact solution is known: {field: {"l2": ..., "h1": ...}}."""
-        return self.to_dict().get("errors", {})
+        return self._record.get("errors", {})
 
     @property
     def fields(self) -> dict[str, LeafValues]:
@@ -209,7 +217,8 @@ class Problem:
         progress: True prints what happens; or a function of a line of text. check: raise SolverError where the solve does not converge
         or errors are too large, with the text of the command.
         """
-        core = self.core().solve(*_callbacks(progress))
+        with _followed(progress) as callbacks:
+            core = self.core().solve(*callbacks)
         parts = [part for unknown in self.unknowns for part in unknown.parts]
         for i, part in enumerate(parts):
             part.values[:] = core.values(i)
@@ -268,7 +277,8 @@ def solve(equation: ufl.equation.Equation | str | os.PathLike, unknowns: Functio
         if wrong or unknowns is not None or bcs:
             raise _core.InputError(f"of a problem file, sections are replaced by dictionaries of keys; found {', '.join(wrong) or 'unknowns'}")
         overrides = [f"{section}.{key}={_toml(value)}" for section, keys in arguments.items() for key, value in keys.items()]
-        return _checked(_core.solve_file(os.fspath(equation), overrides, run, *_callbacks(progress)), check_solution)
+        with _followed(progress) as callbacks:
+            return _checked(_core.solve_file(os.fspath(equation), overrides, run, *callbacks), check_solution)
     return Problem(equation, unknowns, bcs, **arguments).solve(progress, check_solution)
 
 
@@ -309,15 +319,46 @@ class Series:
 
 def _checked(core, check):
     solution = Solution(core)
+    _warn_of_caps(entry["rule"] for entry in solution._record.get("quadrature", []))
     if check and core.status != "converged":
         raise _core.SolverError(f"{core.status}: {core.message}" if core.message else core.status)
     return solution
 
 
-def _callbacks(progress):
-    if progress is None or progress is False:
-        return None, None
-    return (print if progress is True else progress), None
+@contextlib.contextmanager
+def _followed(progress):
+    """What the core calls with lines of text, and with numbers and residuals of iterations."""
+    if progress is not True:
+        yield progress or None, None
+        return
+    shown = _Progress()
+    try:
+        yield shown.event, shown.iteration
+    finally:
+        shown.write("")
+
+
+class _Progress:
+    """Prints events, and below them, in terminals and notebooks, the iteration that runs, in a line that is written over."""
+
+    def __init__(self):
+        self._is_live = sys.stdout.isatty() or "ipykernel" in sys.modules
+        self._shown, self._last = "", 0.0
+
+    def event(self, text):
+        self.write("")
+        print(text, flush=True)
+
+    def iteration(self, number, residual):
+        now = time.monotonic()
+        if self._is_live and now - self._last > 0.1:  # nobody reads more of them
+            self._last = now
+            self.write(f"iteration {number}: relative residual {residual:.2e}")
+
+    def write(self, text):
+        if self._shown or text:
+            print("\r" + text.ljust(len(self._shown)) + ("" if text else "\r"), end="", flush=True)
+        self._shown = text
 
 
 def _is_zero(form):

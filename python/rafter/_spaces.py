@@ -267,34 +267,42 @@ class Function(ufl.Coefficient):
         return super().__call__(*points, **arguments)
 
     def interpolate(self, value: Any) -> Function:
-        """Takes the values at the nodes of a function of x (shape (dim, node)), a number, an expression of UFL or a Function."""
+        """Takes the values at the nodes of a function of x (shape (dim, node)), a number, a Function or an expression of UFL, which may
+        hold other functions: of nodes that several cells have, values in one of them. Of degree 0 expressions with functions have their
+        means over the cells."""
         part = self._only_part()
-        if isinstance(value, Function):
+        if isinstance(value, Function) and value.function_space().mesh is not self.function_space().mesh:
             return self.interpolate(lambda x: np.moveaxis(value(np.ascontiguousarray(x.T)), 0, -1))
-        if isinstance(value, ufl.core.expr.Expr):
-            from ._lowering import Lowering
-
-            lowering = Lowering(constants_are_numbers=True)
-            e = lowering.expression(value)
-            if lowering.data():
-                raise _core.InputError("interpolate takes expressions of x and constants; project() takes those with functions")
+        if not isinstance(value, ufl.core.expr.Expr):
+            part.interpolate(value)
+            return self
+        e, known = self._lowered(value)
+        if not known:
             points, entries = part.leaf.nodes()
             part.values[entries] = flat(e).at_points(np.ascontiguousarray(points))
-            return self
-        part.interpolate(value)
+        elif part.leaf.degree == 0:
+            return self.project(value)
+        else:
+            part.values[:] = part.leaf.core.interpolate(flat(e), known)
         return self
 
     def project(self, value: Any) -> Function:
         """Takes the projection of an expression of UFL, which may hold other functions: least squares in each cell, means at nodes
         that several cells have. It is exact for continuous functions of the space. Of degree 0 they are means over the cells."""
+        part = self._only_part()
+        e, known = self._lowered(value)
+        values = part.leaf.core.project(flat(e), known)
+        part.values[:] = part.leaf.means(values) if part.leaf.degree == 0 else values
+        return self
+
+    @staticmethod
+    def _lowered(value):
+        """An expression of the core, and the functions in it with their values."""
         from ._lowering import Lowering
 
         lowering = Lowering(constants_are_numbers=True)
-        part = self._only_part()
-        e = flat(lowering.expression(ufl.as_ufl(value)))
-        values = part.leaf.core.project(e, [(core, known) for _, core, known in lowering.data()])
-        part.values[:] = part.leaf.means(values) if part.leaf.degree == 0 else values
-        return self
+        e = lowering.expression(ufl.as_ufl(value))
+        return e, [(core, known) for _, core, known in lowering.data()]
 
     def _only_part(self):
         if len(self.parts) > 1:

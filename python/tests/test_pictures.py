@@ -77,6 +77,13 @@ def test_convergence_is_drawn_with_a_point_for_each_residual(tmp_path):
     points = [len(line.split()) for line in re.findall(r'points="([^"]*)"', text)]
     assert points == [solution.iterations + 1, other.iterations + 1]
     assert "jacobi" in text and "multigrid" in text
+    V = rafter.FunctionSpace(rafter.box([4, 4]), "Lagrange", 1)
+    u, v = rafter.Function(V, name="u"), ufl.TestFunction(V)
+    newton = rafter.solve(((1 + u**2) * inner(grad(u), grad(v)) - 10 * v) * dx == 0, u, rafter.DirichletBC(V, 0.0))
+    text = rafter.plot_convergence(newton, names=["Newton"]).data
+    assert "over steps" in text and "Newton" in text
+    assert [len(line.split()) for line in re.findall(r'points="([^"]*)"', text)] == [newton.iterations + 1]
+    assert "quadrature: Gauss" in newton.details()
 
 
 def test_speeds_are_those_of_the_roofline(tmp_path):

@@ -337,8 +337,7 @@ def test_means_over_cells(mesh):
     f = rafter.Function(V).interpolate(lambda x: x[0] ** 2)
     D = rafter.Function(rafter.FunctionSpace(mesh, "DG", 0)).project(grad(f)[0])
     assert np.allclose(D.values, 2 * D.function_space().nodes[:, 0])
-    with pytest.raises(rafter.InputError, match="project"):
-        D.interpolate(2 * f)
+    assert np.allclose(D.interpolate(2 * f).values, D.project(2 * f).values)
 
 
 def test_files_of_functions_and_series(tmp_path, mesh, V):
@@ -411,3 +410,35 @@ def test_messages_name_the_lines_of_users(V):
         with pytest.raises(rafter.InputError) as error:
             rafter.assemble(form)
         assert "test_semantics.py, line" in str(error.value) and text in str(error.value).split("test_semantics.py", 1)[1]
+
+
+def test_quadrature_that_a_cap_limits_warns(V):
+    u, v, f = ufl.TrialFunction(V), ufl.TestFunction(V), rafter.Function(V).interpolate(1.0)
+    with pytest.warns(UserWarning, match="degree 32 estimated .*capped"):
+        rafter.Operator((1 + f**30) * u * v * dx)
+    with pytest.warns(UserWarning, match="capped"):
+        rafter.solve((1 + f**30) * u * v * dx == v * dx, rafter.Function(V))
+
+
+def test_expressions_of_functions_are_interpolated(mesh, V):
+    W = rafter.FunctionSpace(mesh, "Lagrange", 3)
+    x = ufl.SpatialCoordinate(mesh)
+    f = rafter.Function(W).interpolate(x[0] ** 2 * x[1])
+    g = rafter.Function(rafter.FunctionSpace(mesh, "Lagrange", 2, shape=(2,))).interpolate(grad(f))
+    assert g([0.3, 0.4]) == pytest.approx([0.24, 0.09], abs=1e-13)
+    h = rafter.Function(V).interpolate(f * f + x[0])
+    assert h.values == pytest.approx(V.nodes[:, 0] ** 4 * V.nodes[:, 1] ** 2 + V.nodes[:, 0], abs=1e-13)
+    with pytest.raises(rafter.InputError, match="2 components, and the function 1"):
+        h.interpolate(grad(f))
+    k = rafter.Function(rafter.FunctionSpace(mesh, "DG", 0)).interpolate(f + 0 * x[0])
+    assert rafter.assemble(k * dx) == pytest.approx(1 / 6)
+
+
+def test_progress(V, capsys):
+    u, v = ufl.TrialFunction(V), ufl.TestFunction(V)
+    form, events = inner(grad(u), grad(v)) * dx + u * v * dx == v * dx, []
+    rafter.solve(form, rafter.Function(V), progress=events.append)
+    rafter.solve(form, rafter.Function(V), progress=True)
+    printed = capsys.readouterr().out
+    assert "kernels: 1 for the operator" in printed and "\r" not in printed  # no terminal
+    assert printed.splitlines() == events

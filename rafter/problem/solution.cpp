@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/problem/solution.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/problem/measurement.hpp>
 #include <rafter/problem/prepared_problem.hpp>
 #include <rafter/solve/vector_ops.hpp>
@@ -27,11 +29,26 @@ std::vector<std::pair<std::string, std::int64_t>> cells_per_shape(const mesh::Me
   return counts;
 }
 
+/// The rules of the kernels of an operator, each once.
+std::vector<std::pair<std::string, std::string>> quadrature_of(const op::Operator& A) {
+  std::vector<std::pair<std::string, std::string>> rules;
+  for (const auto& kernel : A.info()) {
+    if (kernel.quadrature.empty()) continue;
+    const auto found = std::ranges::find(rules, kernel.quadrature, &std::pair<std::string, std::string>::second);
+    if (found == rules.end())
+      rules.emplace_back(kernel.name, kernel.quadrature);
+    else
+      found->first += ", " + kernel.name;
+  }
+  return rules;
+}
+
 report::SolveReport start_report(const PreparedProblem& prepared) {
   report::SolveReport result;
   result.title = prepared.problem().title;
   for (const auto& space : prepared.system().spaces) result.dofs += space->num_dofs();
   result.cells = cells_per_shape(*prepared.system().mesh);
+  result.quadrature = quadrature_of(prepared.operator_a());
   result.machine = report_machine(prepared.machine(), prepared.options().shared_device->num_threads());
   return result;
 }

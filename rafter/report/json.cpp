@@ -105,6 +105,8 @@ std::string to_json(const SolveReport& report) {
                        {"fill", report.factors->fill},
                        {"bytes", report.factors->bytes},
                        {"negative_pivots", report.factors->negative_pivots}};
+  for (const auto& [kernels, rule] : report.quadrature)
+    json["quadrature"].push_back({{"kernels", kernels}, {"rule", rule}});
   json["iterations"] = report.iterations;
   json["residual"] = report.residual;
   json["history"] = report.history;

@@ -233,6 +233,8 @@ std::string solve_text(const SolveReport& report, Detail detail) {
     text += wrapped("method: ", report.method + ", " + report.reason);
   if (!report.preconditioner.empty() && detail == Detail::all)
     text += wrapped("preconditioner: ", report.preconditioner);
+  if (detail == Detail::all)
+    for (const auto& [kernels, rule] : report.quadrature) text += wrapped("quadrature: ", rule + " (" + kernels + ")");
   if (report.factors) text += wrapped("factors: ", factors_text(*report.factors));
   return text;
 }

@@ -374,8 +374,8 @@ class Outputs(CommandTest):
 
     def test_json_has_exactly_the_keys_of_the_interface(self):
         report, result = self.solved(POISSON, sets=["output.file=u.vtkhdf"])
-        self.assertEqual(set(report), {"title", "version", "status", "dofs", "cells", "method", "reason", "factors", "iterations", "residual",
-                                       "residuals", "errors", "functionals", "seconds", "operators", "machine", "history", "peak_memory_bytes",
+        self.assertEqual(set(report), {"title", "version", "status", "dofs", "cells", "method", "reason", "factors", "quadrature", "iterations",
+                                       "residual", "residuals", "errors", "functionals", "seconds", "operators", "machine", "history", "peak_memory_bytes",
                                        "legend"})
         self.assertEqual(len(report["history"]), report["iterations"] + 1)
         self.assertGreater(report["peak_memory_bytes"], 1 << 20)

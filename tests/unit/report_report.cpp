@@ -126,6 +126,16 @@ TEST(Report, JsonStaysValidForNumbersThatAreNotFiniteAndDamagedText) {
   EXPECT_TRUE(json["residual"].is_null());
 }
 
+TEST(Report, DetailsHaveTheRulesOfQuadrature) {
+  auto result = example();
+  result.quadrature = {{"cell hexahedron cartesian, cell hexahedron affine", "Gauss, 27 points, degree 5: estimated"}};
+  EXPECT_NE(report::to_text(result, report::Detail::all).find("quadrature: Gauss, 27 points, degree 5"),
+            std::string::npos);
+  EXPECT_EQ(report::to_text(result).find("quadrature"), std::string::npos);
+  const auto json = nlohmann::json::parse(report::to_json(result));
+  EXPECT_EQ(json["quadrature"][0]["kernels"], "cell hexahedron cartesian, cell hexahedron affine");
+}
+
 TEST(Report, TextNamesWhatTheReaderLooksFor) {
   auto result = example();
   result.message = "stagnation: no progress";
