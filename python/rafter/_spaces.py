@@ -382,8 +382,10 @@ class DirichletBC:
         elif callable(self.value):
             function = self._function(self.value, leaf)
         else:
-            values = np.asarray(self.value, dtype=float).ravel()
-            function = self._function(lambda x: values, leaf)
+            values = [_core.Expr(float(value)) for value in np.ravel(np.asarray(self.value, dtype=float))]
+            if len(values) == 1 and leaf.shape:
+                values *= len(self.components) or leaf.size
+            expression = self._padded(_core.as_tensor(values) if leaf.shape else values[0], leaf)
         where = None if self.where is None else (lambda x: bool(self.where(np.asarray(x))))
         return _core.Condition(leaf.core, self.tags, self.components, expression, function, where)
 
