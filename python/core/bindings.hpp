@@ -49,6 +49,7 @@ void bind_form(nb::module_& module);
 void bind_space(nb::module_& module);
 void bind_operator(nb::module_& module);
 void bind_vector(nb::module_& module);
+void bind_preconditioner(nb::module_& module);
 void bind_measure(nb::module_& module);
 void bind_problem(nb::module_& module);
 void bind_output(nb::module_& module);

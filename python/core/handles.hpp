@@ -5,10 +5,11 @@
 #include <utility>
 
 #include <rafter/mesh/generations.hpp>
+#include <rafter/operator/operator.hpp>
 #include <rafter/space/discretisation.hpp>
 #include <rafter/space/function_space.hpp>
 
-/// What objects in Python hold of meshes and spaces.
+/// What objects in Python hold of meshes, spaces and vectors.
 namespace rafter::python {
 
 /// A mesh with those that it was refined from. All spaces on it have one discretisation, which is made when the first
@@ -39,6 +40,12 @@ private:
 struct SpaceHandle {
   std::shared_ptr<MeshHandle> mesh;
   std::shared_ptr<const space::FunctionSpace> space;
+};
+
+/// A vector on the device of an operator, which other packages see through DLPack.
+struct DeviceVector {
+  op::Vector values;
+  int number = 0; ///< of the device among those of its kind
 };
 
 } // namespace rafter::python

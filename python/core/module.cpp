@@ -34,6 +34,7 @@ NB_MODULE(_core, module) {
   bind_arguments(module);
   bind_operator(module);
   bind_vector(module);
+  bind_preconditioner(module);
   bind_measure(module);
   bind_problem(module);
   bind_output(module);

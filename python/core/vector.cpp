@@ -7,15 +7,10 @@
 
 #include "arguments.hpp"
 #include "bindings.hpp"
+#include "handles.hpp"
 
 namespace rafter::python {
 namespace {
-
-/// A vector on the device of an operator, which other packages see through DLPack.
-struct DeviceVector {
-  op::Vector values;
-  int number = 0; ///< of the device among those of its kind
-};
 
 /// The number behind the name of a device, such as "cuda:1".
 int number_of(const std::string& device) {

@@ -199,7 +199,9 @@ class Problem:
         if self.initial and is_residual:
             for part in parts:
                 result.add_initial(part.values)
-        result.options, result.overrides = _problem_text(parts, flat_names, is_residual, self.sections, [number for number, _ in result.exact])
+        are_moving = any(bc.is_moving for bc in self.bcs)
+        result.options, result.overrides = _problem_text(parts, flat_names, is_residual, are_moving, self.sections,
+                                                         [number for number, _ in result.exact])
         return result
 
     def _number(self, unknown):
@@ -365,7 +367,7 @@ def _is_zero(form):
     return isinstance(form, (int, float)) and form == 0 or isinstance(form, (ufl.ZeroBaseForm, ufl.classes.Zero))
 
 
-def _problem_text(parts, names, is_residual, sections, exact):
+def _problem_text(parts, names, is_residual, are_moving, sections, exact):
     """The sections as a problem file, whose mesh, forms and exact solutions stand for those of the core: its reader knows every key. And
     what replaces keys of it, as --set does."""
     check = sections["check"] or {}
@@ -382,6 +384,9 @@ def _problem_text(parts, names, is_residual, sections, exact):
         components = f", components = {part.leaf.size}" if part.leaf.shape else ""
         lines.append(f"fields.{name} = {{ degree = {part.leaf.degree}{components} }}")
     lines.append(f"forms.{'F' if is_residual else 'a'} = {json.dumps(form)}")
+    if are_moving:  # boundary values that load steps reach
+        ones = [1.0] * parts[0].leaf.size if parts[0].leaf.shape else 1.0
+        lines.append(f"dirichlet = [{{ field = {json.dumps(names[0])}, tags = \"all\", value = {_toml(ones)} }}]")
     overrides = []
     for section, keys in sections.items():
         keys = dict(keys or {})

@@ -365,6 +365,11 @@ class DirichletBC:
             components = V.component
         self.components = [int(c) for c in ([components] if isinstance(components, numbers.Integral) else components)]
 
+    @property
+    def is_moving(self):
+        """Whether values may be others than 0."""
+        return isinstance(self.value, ufl.core.expr.Expr) or callable(self.value) or bool(np.any(np.asarray(self.value, dtype=float)))
+
     def leaf(self, lowering):
         """The space that it is on."""
         if isinstance(self.space, Part):

@@ -442,3 +442,37 @@ def test_progress(V, capsys):
     printed = capsys.readouterr().out
     assert "kernels: 1 for the operator" in printed and "\r" not in printed  # no terminal
     assert printed.splitlines() == events
+
+
+def test_load_steps(mesh, V, recwarn):
+    u, v = rafter.Function(V, name="u"), ufl.TestFunction(V)
+    bcs = [rafter.DirichletBC(V, 0.0, tags="xmin"), rafter.DirichletBC(V, 0.5, tags="xmax")]
+    rafter.solve((1 + u**2) * inner(grad(u), grad(v)) * dx == 0, u, bcs, newton={"load_steps": 2})
+    assert not recwarn.list
+    with pytest.warns(UserWarning, match="load_steps is not used"):
+        rafter.solve((1 + u**2) * inner(grad(u), grad(v)) * dx - v * dx == 0, u, bcs[:1], newton={"load_steps": 2})
+
+
+@pytest.mark.parametrize("transient", [False, True])
+def test_newtons_method_with_a_null_space(transient):
+    """A cavity: the mean of the pressure is fixed, and the flow is that of a small term that fixes it."""
+    mesh = rafter.box([4, 4])
+    V, Q = rafter.FunctionSpace(mesh, "Lagrange", 2, shape=(2,)), rafter.FunctionSpace(mesh, "Lagrange", 1)
+    W = ufl.MixedFunctionSpace(V, Q)
+    (v, q) = ufl.TestFunctions(W)
+    x = ufl.SpatialCoordinate(mesh)
+    walls = [rafter.DirichletBC(V, (0.0, 0.0), tags=("xmin", "xmax", "ymin")),
+             rafter.DirichletBC(V, ufl.as_vector((16 * x[0] ** 2 * (1 - x[0]) ** 2, 0.0)), tags="ymax")]
+    flows = []
+    for has_term in (False, True):
+        u, p, old = rafter.Function(V, name="u"), rafter.Function(Q, name="p"), rafter.Function(V)
+        F = (0.05 * inner(grad(u), grad(v)) + inner(ufl.dot(grad(u), u), v) - p * ufl.div(v) - q * ufl.div(u)) * dx
+        if transient:
+            F += 10 * inner(u - old, v) * dx
+        if has_term:
+            F -= 1e-9 * (p - 0.25) * q * dx
+        rafter.solve(F == 0, [u, p], walls, null_space=() if has_term else rafter.NullSpace(1, mean=0.25), newton={"rtol": 1e-12})
+        assert rafter.assemble(p * dx) == pytest.approx(0.25, abs=1e-6 if has_term else 1e-12)
+        flows.append((u, p))
+    (u, p), (other_u, other_p) = flows
+    assert np.abs(u.values - other_u.values).max() < 1e-8 and np.abs(p.values - other_p.values).max() < 1e-7

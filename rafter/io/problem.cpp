@@ -63,11 +63,6 @@ Problem read_sections(const Value& value, const std::string& source, const std::
   read_forms(TableReader(root.require("forms", "a table with a and L, or with F"), "forms"), problem);
   if (const Value* list = root.find("dirichlet")) read_dirichlet(*list, problem);
   if (const Value* list = root.find("constraint")) read_constraints(*list, problem);
-  if (problem.forms.F && !problem.constraints.empty())
-    refuse(
-        problem.constraints.front().location, "constraint",
-        "is for a bilinear form forms.a; a residual form forms.F needs conditions [[dirichlet]], or a term, that fix "
-        "its solution");
   problem.solver.control.rtol = 1e-8;
   read_optional(root, "solver", [&](const TableReader& table) { read_solver(table, problem); });
   if (const Value* newton = root.find("newton")) {

@@ -70,11 +70,6 @@ void require_consistent(const Problem& problem) {
   static_cast<void>(solvers::TimeGrid(restart.empty() ? start : end - step, end, step, theta));
 }
 
-void require_no_null_space(const Problem& problem) {
-  if (!problem.null_space.empty())
-    throw base::InputError("conditions on the null space exist for linear problems, and this form is not linear");
-}
-
 form::ThetaForms steps_of(const Problem& problem, const std::vector<std::string>& names) {
   const double theta = problem.time->theta;
   const auto& statement = problem.statement;
@@ -119,7 +114,6 @@ Equations make_equations(const Problem& problem) {
   if (problem.time) {
     result.steps = steps_of(problem, result.names);
     result.tangent = result.steps->tangent;
-    if (!result.steps->is_linear) require_no_null_space(problem);
     if (!result.steps->load.integrals.empty()) result.load = result.steps->load;
     return result;
   }
@@ -127,7 +121,6 @@ Equations make_equations(const Problem& problem) {
   const auto place = statement.form_text();
   if (problem.F) {
     require_rank(place, *problem.F, 1, "a residual form");
-    require_no_null_space(problem);
     result.bilinear = located(place, [&] { return form::derivative(*problem.F, problem.unknowns); });
     result.load = form::lower(*problem.F);
   } else {

@@ -50,10 +50,17 @@ void require_finite_step(const Request& request, solvers::ThetaStepper& stepper,
 
 } // namespace
 
-MethodChoice choose_for_residual(const Request& request, solvers::ResidualProblem& equations, const op::Operator& A,
-                                 const op::Vector& start) {
+ResidualStart choose_for_residual(Request request, solvers::ResidualProblem& equations, const op::Operator& A,
+                                  const op::Vector& start,
+                                  const std::function<solvers::ConstrainedNullSpace()>& null_space) {
+  ResidualStart result;
   require_finite_start(request, equations, start);
-  return choose_for_tangents(request, A, start, [&](const op::Vector& state) { equations.linearise(state); });
+  if (null_space) {
+    result.null_space = null_space();
+    request.solver.null_space = result.null_space.null_space();
+  }
+  result.choice = choose_for_tangents(request, A, start, [&](const op::Vector& state) { equations.linearise(state); });
+  return result;
 }
 
 MethodChoice choose_for_steps(const Request& request, solvers::ThetaStepper& stepper, const op::Operator& A,
@@ -64,7 +71,13 @@ MethodChoice choose_for_steps(const Request& request, solvers::ThetaStepper& ste
   stepper.bind(first, state);
   if (!stepper.is_linear()) {
     require_finite_step(request, stepper, first, state, set_time);
-    return choose_for_tangents(request, A, state, [&](const op::Vector& other) { stepper.bind(first, other); });
+    auto own = request;
+    if (null_space) {
+      auto fixed = null_space();
+      own.solver.null_space = fixed.null_space();
+      stepper.use_null_space(std::move(fixed));
+    }
+    return choose_for_tangents(own, A, state, [&](const op::Vector& other) { stepper.bind(first, other); });
   }
   const Probe probe = make_probe(A, 1);
   require_finite(A, probe, request);

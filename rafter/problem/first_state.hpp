@@ -10,14 +10,22 @@
 /// Checks at the state that Newton's method or the first step in time begins with, and the method for what follows.
 namespace rafter::problem {
 
-/// Returns the method for the tangents of a residual form. The tangent of the equations, which is A, is that at `start`
-/// in the end. Throws InputError where the residual or its derivative is not finite there, and as
-/// choose_for_tangents() does.
-MethodChoice choose_for_residual(const Request& request, solvers::ResidualProblem& equations, const op::Operator& A,
-                                 const op::Vector& start);
+/// What Newton's method begins with: the method for the tangents, and their null space.
+struct ResidualStart {
+  MethodChoice choice;
+  solvers::ConstrainedNullSpace null_space;
+};
+
+/// Returns the method for the tangents of a residual form, and their null space where `null_space` is given: that of
+/// the tangent at `start`, which one at a state near it has to have, too. The tangent of the equations, which is A, is
+/// that at `start` in the end. Throws InputError where the residual or its derivative is not finite there, and as
+/// choose_for_tangents() and PreparedProblem::make_null_space() do.
+ResidualStart choose_for_residual(Request request, solvers::ResidualProblem& equations, const op::Operator& A,
+                                  const op::Vector& start,
+                                  const std::function<solvers::ConstrainedNullSpace()>& null_space);
 
 /// Returns the method for the systems of steps in time, whose operator is A. The stepper is bound to the first step in
-/// the end, and has the null space of a linear problem. `null_space` and `set_time` may be empty: there is no condition
+/// the end, and has the null space. `null_space` and `set_time` may be empty: there is no condition
 /// on a null space, and nothing else has values in time. Throws InputError where the first step has no finite values,
 /// for singular operators, and as require_symmetric() does.
 MethodChoice choose_for_steps(const Request& request, solvers::ThetaStepper& stepper, const op::Operator& A,

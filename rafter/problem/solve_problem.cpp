@@ -127,14 +127,34 @@ Solved solve_linear(const PreparedProblem& prepared, Phases& phases) {
   return {std::move(solution), std::move(iteration)};
 }
 
+/// Says that loads which no state balances are why Newton's method has failed, where they are most of what is left.
+std::string describe_unbalanced(const PreparedProblem& prepared, const ResidualStart& start, const op::Vector& u) {
+  const auto null_space = start.null_space.null_space();
+  if (null_space->is_empty()) return {};
+  auto& equations = *prepared.residual_problem();
+  const auto& A = prepared.operator_a();
+  op::Vector r = A.make_vector();
+  equations.residual(u, r);
+  const auto entries = r.host_write();
+  for (const auto i : A.constrained_entries()) entries[static_cast<std::size_t>(i)] = 0;
+  const solvers::VectorOps ops(A);
+  constexpr double most = 0.5;
+  const double part = ops.norm(null_space->part(r)), whole = ops.norm(r);
+  if (!(part > most * whole)) return {};
+  return fmt::format("; {:.0f} % of the residual is in the null space that is fixed by a condition: no state balances "
+                     "these loads and boundary values",
+                     100 * part / whole);
+}
+
 /// Runs Newton's method with the linear solver of the problem, or the one that the tangent at the start requires.
-solvers::NewtonResult run_newton(const PreparedProblem& prepared, const std::string& method, op::Vector& u,
+solvers::NewtonResult run_newton(const PreparedProblem& prepared, const ResidualStart& start, op::Vector& u,
                                  const std::shared_ptr<solvers::KeptPreconditioner>& preconditioner) {
   const auto& problem = prepared.problem();
   const auto& progress = prepared.progress();
   auto options = problem.newton;
   options.solver = prepared.request().solver;
-  options.solver.method = method;
+  options.solver.method = start.choice.method;
+  options.solver.null_space = start.null_space.null_space();
   options.solver.hierarchy = prepared.make_hierarchy();
   if (!options.solver.near_null_space) options.solver.near_null_space = prepared.near_null_space();
   options.preconditioner = preconditioner;
@@ -145,6 +165,8 @@ solvers::NewtonResult run_newton(const PreparedProblem& prepared, const std::str
   solvers::NewtonResult result;
   at_preconditioner(problem.statement.places,
                     [&] { result = solvers::newton(*prepared.residual_problem(), u, options); });
+  start.null_space.constrain(u);
+  if (result.status != solvers::Status::converged) result.message += describe_unbalanced(prepared, start, u);
   return result;
 }
 
@@ -152,14 +174,17 @@ Solved solve_residual(const PreparedProblem& prepared, Phases& phases) {
   phases.start("setup");
   op::Vector u = prepared.starting_state();
   const auto request = prepared.request();
-  const auto choice = request.is_whole
-                          ? choose_for_residual(request, *prepared.residual_problem(), prepared.operator_a(), u)
-                          : MethodChoice{request.solver.method, {}};
+  std::function<solvers::ConstrainedNullSpace()> null_space;
+  if (!prepared.problem().null_space.empty()) null_space = [&] { return prepared.make_null_space(); };
+  const auto first = request.is_whole ? choose_for_residual(request, *prepared.residual_problem(),
+                                                            prepared.operator_a(), u, null_space)
+                                      : ResidualStart{.choice = {request.solver.method, {}}, .null_space = {}};
+  const auto& choice = first.choice;
   prepared.postprocess().require_numbers_at_nodes();
   phases.start("solve");
   const auto& given = prepared.problem().newton.preconditioner;
   const auto preconditioner = given != nullptr ? given : std::make_shared<solvers::KeptPreconditioner>();
-  auto result = run_newton(prepared, choice.method, u, preconditioner);
+  auto result = run_newton(prepared, first, u, preconditioner);
   phases.stop();
   if (result.failure == solvers::Failure::stopped) prepared.progress().require_running();
   Solution solution = make_solution(prepared, std::move(u), result.status);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <vector>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
@@ -49,7 +50,7 @@ private:
     progress_.update_reference(x_);
   }
 
-  double size_of_correction() const { return relative_size(A_, z_, x_, progress_.control().field_offsets); }
+  double size_of_correction() const { return relative_size(A_, z_, x_, progress_.control().field_offsets, scales_); }
 
   /// Decides whether a solution with a small residual is good, too. Residuals say little where the matrix is ill
   /// conditioned; the correction that is left is the error that the factors have made. A caller that asks for a rough
@@ -63,19 +64,21 @@ private:
 
   /// Examines a system that is ill conditioned, or singular.
   Result examine() {
-    if (auto end = improve()) return std::move(*end);
     const auto matrix = A_.sparse_matrix();
+    SolvedSystem system{.A = A_,
+                        .b = b_,
+                        .x = x_,
+                        .field_offsets = progress_.control().field_offsets,
+                        .inverse =
+                            [this](const Vector& w, Vector& d) {
+                              M_.apply(w, d);
+                              return true;
+                            },
+                        .matrix = &matrix};
+    scales_ = scales_of_vanishing_fields(system);
+    system.scales = scales_;
+    if (auto end = improve()) return std::move(*end);
     if (!is_regular(matrix)) return refuse("corrections of the solution do not contract");
-    const SolvedSystem system{.A = A_,
-                              .b = b_,
-                              .x = x_,
-                              .field_offsets = progress_.control().field_offsets,
-                              .inverse =
-                                  [this](const Vector& w, Vector& d) {
-                                    M_.apply(w, d);
-                                    return true;
-                                  },
-                              .matrix = &matrix};
     const double error = std::max(estimate_error(system), last_size_);
     if (!(error < useless_error) || is_singular_to_rounding(system))
       return refuse("roundings of its entries change the solution as a whole");
@@ -137,8 +140,9 @@ private:
   Progress progress_;
   RoundingLevel rounding_;
   Vector r_, z_;
-  double norm_ = 0;      ///< norm of b - A x
-  double last_size_ = 0; ///< relative size of the last correction by a residual of the operator
+  std::vector<double> scales_; ///< scales of fields that vanish
+  double norm_ = 0;            ///< norm of b - A x
+  double last_size_ = 0;       ///< relative size of the last correction by a residual of the operator
 };
 
 } // namespace

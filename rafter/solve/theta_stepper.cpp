@@ -315,6 +315,7 @@ TimeStepResult ThetaStepper::solve_by_newton(Vector& u) {
   options.solver = options_.solver;
   options.preconditioner = preconditioner_;
   const auto solved = newton(*problem_, u, options);
+  null_space_.constrain(u);
   TimeStepResult result;
   result.status = solved.status;
   result.failure = solved.failure;

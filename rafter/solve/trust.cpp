@@ -26,7 +26,8 @@ double response(const SolvedSystem& system, Vector& w, const Vector& x) {
   Vector d(w.device(), w.size());
   VectorOps(system.A).fill(0, d);
   if (!system.inverse(w, d)) return infinity;
-  return relative_size(system.A, d, x, system.field_offsets);
+  const auto scales = &x == &system.x ? system.scales : std::span<const double>{};
+  return relative_size(system.A, d, x, system.field_offsets, scales);
 }
 
 /// Returns the response to a rounding of the diagonal in one direction.
@@ -102,6 +103,24 @@ Vector rounding_of_product(const op::LinearOperator& A, const Vector& x) {
   return image;
 }
 
+/// Returns the largest |d_i| of each field, shape (field), of all processes; infinite where an entry is not finite.
+std::vector<double> largest_of_fields(const op::LinearOperator& A, const Vector& d,
+                                      std::span<const std::int64_t> field_offsets) {
+  const std::vector<std::int64_t> whole{0, static_cast<std::int64_t>(d.size())};
+  const auto offsets = field_offsets.empty() ? std::span<const std::int64_t>(whole) : field_offsets;
+  std::vector<double> largest(offsets.size() - 1, 0.0);
+  const auto values = d.host_read();
+  for (std::size_t field = 0; field < largest.size(); ++field)
+    for (const auto& range : A.owned_ranges())
+      for (auto i = std::max<std::int64_t>(range.begin, offsets[field]);
+           i < std::min<std::int64_t>(range.end, offsets[field + 1]); ++i) {
+        const double size = std::abs(values[static_cast<std::size_t>(i)]);
+        largest[field] = std::max(largest[field], std::isfinite(size) ? size : infinity);
+      }
+  A.communicator()->max(largest);
+  return largest;
+}
+
 } // namespace
 
 void subtract_product(const op::SparseMatrix& A, std::span<const double> x, std::span<const double> b,
@@ -123,26 +142,52 @@ void subtract_product(const op::SparseMatrix& A, std::span<const double> x, std:
 }
 
 double relative_size(const op::LinearOperator& A, const Vector& d, const Vector& x,
-                     std::span<const std::int64_t> field_offsets) {
-  const std::vector<std::int64_t> whole{0, static_cast<std::int64_t>(x.size())};
-  const auto offsets = field_offsets.empty() ? std::span<const std::int64_t>(whole) : field_offsets;
-  const auto num_fields = offsets.size() - 1;
-  std::vector<double> largest(2 * num_fields, 0.0); // of d, then of x, shape (field) each
-  const auto d_values = d.host_read(), x_values = x.host_read();
-  for (std::size_t field = 0; field < num_fields; ++field)
-    for (const auto& range : A.owned_ranges())
-      for (auto i = std::max<std::int64_t>(range.begin, offsets[field]);
-           i < std::min<std::int64_t>(range.end, offsets[field + 1]); ++i) {
-        const double change = std::abs(d_values[static_cast<std::size_t>(i)]);
-        largest[field] = std::max(largest[field], std::isfinite(change) ? change : infinity);
-        largest[num_fields + field] =
-            std::max(largest[num_fields + field], std::abs(x_values[static_cast<std::size_t>(i)]));
-      }
-  A.communicator()->max(largest);
+                     std::span<const std::int64_t> field_offsets, std::span<const double> scales) {
+  const auto of_d = largest_of_fields(A, d, field_offsets), of_x = largest_of_fields(A, x, field_offsets);
   double result = 0;
-  for (std::size_t field = 0; field < num_fields; ++field)
-    if (largest[field] > 0) result = std::max(result, largest[field] / largest[num_fields + field]);
+  for (std::size_t field = 0; field < of_d.size(); ++field) {
+    const double scale = !scales.empty() && scales[field] > 0 ? scales[field] : of_x[field];
+    if (of_d[field] > 0) result = std::max(result, of_d[field] / scale);
+  }
   return result;
+}
+
+std::vector<double> scales_of_vanishing_fields(const SolvedSystem& system) {
+  constexpr unsigned stream = 9;
+  constexpr double well_conditioned = 1e-6; // nine digits less than doubles have
+  constexpr double most_roundings = 1e3;
+  if (system.field_offsets.size() < 3 || system.matrix == nullptr) return {};
+  const auto& A = system.A;
+  const VectorOps ops(A);
+  const Vector random = random_free_vector(A, stream);
+  Vector w(A.device(), random.size()), v(A.device(), w.size()), r(A.device(), w.size());
+  ops.copy(random, w);
+  ops.fill(0, v);
+  if (!system.inverse(w, v)) return {};
+  A.apply(v, r);
+  ops.subtract_from(random, r);
+  if (!(response(system, r, v) <= well_conditioned)) return {};
+  r = rounding_of_product(A, v);
+  if (!(response(system, r, v) <= well_conditioned)) return {};
+
+  const auto& matrix = *system.matrix;
+  const auto forces = w.host_overwrite();
+  const auto b = system.b.host_read(), x = system.x.host_read(), signs = random.host_read();
+  for (std::size_t row = 0; row < forces.size(); ++row) {
+    double sum = std::abs(b[row]);
+    for (auto k = static_cast<std::size_t>(matrix.row_offsets[row]);
+         k < static_cast<std::size_t>(matrix.row_offsets[row + 1]); ++k)
+      sum += std::abs(matrix.values[k] * x[static_cast<std::size_t>(matrix.columns[k])]);
+    forces[row] = std::copysign(sum, signs[row]);
+  }
+  for (const auto i : A.constrained_entries()) forces[static_cast<std::size_t>(i)] = 0;
+  ops.fill(0, v);
+  if (!system.inverse(w, v)) return {};
+  auto scales = largest_of_fields(A, v, system.field_offsets);
+  const auto of_x = largest_of_fields(A, system.x, system.field_offsets);
+  for (std::size_t field = 0; field < scales.size(); ++field)
+    if (!(of_x[field] <= most_roundings * rounding * scales[field])) scales[field] = 0;
+  return scales;
 }
 
 double estimate_error(const SolvedSystem& system) {

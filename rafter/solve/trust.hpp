@@ -4,6 +4,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <rafter/operator/run/linear_operator.hpp>
 #include <rafter/operator/run/sparse_matrix.hpp>
@@ -21,9 +22,9 @@ void subtract_product(const op::SparseMatrix& A, std::span<const double> x, std:
 
 /// Returns the largest |d_i| relative to the largest |x_i| of the same field, of all fields and processes; infinite
 /// where an entry of d is not finite, or where a field of x is zero and that of d is not. `field_offsets` are those of
-/// IterationControl.
+/// IterationControl. Fields with a positive entry of `scales`, shape (field) or empty, are measured by that instead.
 double relative_size(const op::LinearOperator& A, const Vector& d, const Vector& x,
-                     std::span<const std::int64_t> field_offsets);
+                     std::span<const std::int64_t> field_offsets, std::span<const double> scales = {});
 
 /// A system with its solution, and how to solve it for other right-hand sides.
 struct SolvedSystem {
@@ -33,7 +34,15 @@ struct SolvedSystem {
   /// Computes d = A^-1 w, roughly. Returns false where it cannot. It may change w.
   std::function<bool(Vector& w, Vector& d)> inverse;
   const op::SparseMatrix* matrix = nullptr; ///< matrix of A; null: it is not known
+  std::span<const double> scales = {};      ///< see scales_of_vanishing_fields()
 };
+
+/// Scales of fields of x that vanish up to rounding errors, as pressures do in a channel whose ends are open: their
+/// values are noise, and what is relative to noise says nothing. The scale of a field is what forces as large as |A|
+/// |x| and b, with random signs, would make of it; a field vanishes that is as small as roundings of those. Shape
+/// (field), 0 for fields that do not vanish. Empty where there is one field, where the matrix is not known, and where
+/// it is ill conditioned: a field may then be small because no digit of it is right.
+std::vector<double> scales_of_vanishing_fields(const SolvedSystem& system);
 
 /// Estimates the largest error of the solution, relative to the largest value of each field, that rounding errors of
 /// the operator and of b make; 1e-12 at least. What a product with x, and b, lose by rounding is measured, and solved

@@ -41,6 +41,16 @@ along_x = "u[0]*dx"
 along_y = "u[1]*dx"
 turned = "(u[1]*(x[0] - 0.5) - u[0]*(x[1] - 0.5))*dx"
 """
+CAVITY = """mesh.box = { cells = [4, 4] }
+fields.u = { degree = 2, components = 2 }
+fields.p = { degree = 1 }
+forms.F = "(nu*inner(grad(u), grad(v_u)) + inner(dot(grad(u), u), v_u) - p*div(v_u) - v_p*div(u))*dx"
+coefficients.nu = 0.02
+dirichlet = [{ field = "u", tags = ["xmin", "xmax", "ymin"], value = [0.0, 0.0] },
+             { field = "u", tags = ["ymax"], value = ["16*x[0]**2*(1 - x[0])**2", "0"] }]
+constraint = [{ field = "p", mean = 0.25 }]
+functionals = { mean = "p*dx", energy = "inner(u, u)*dx", corner = "p*ds('xmin')" }
+"""
 HELD = '[[dirichlet]]\nfield = "u"\ntags = {}\ncomponents = {}\nvalue = {}\n'
 
 
@@ -159,6 +169,34 @@ class NullSpace(command_test.CommandTest):
         functionals, _ = self.functionals(text + '[[constraint]]\nfield = "w"\nmean = -4.0\n')
         self.assertAlmostEqual(functionals["mean"], 1.5, 13)
         self.assertAlmostEqual(functionals["other"], -4, 13)
+
+    def test_newtons_method_fixes_pressures(self):
+        functionals, _ = self.functionals(CAVITY)
+        self.assertAlmostEqual(functionals["mean"], 0.25, delta=1e-12)
+        # A small term fixes the pressure, too, nearly.
+        term = CAVITY.replace("constraint = [{ field = \"p\", mean = 0.25 }]\n", "").replace("- v_p*div(u))", "- v_p*div(u) - 1e-9*(p - 0.25)*v_p)")
+        expected, _ = self.functionals(term)
+        for name, value in functionals.items():
+            self.assertAlmostEqual(value, expected[name], delta=1e-7, msg=name)
+        iterated, _ = self.functionals(CAVITY + '[solver]\nmethod = "gmres"\npreconditioner = "none"\nmax_iterations = 2000\n[newton]\nrtol = 1e-10\n')
+        for name, value in functionals.items():
+            self.assertAlmostEqual(iterated[name], value, delta=1e-6, msg=name)
+
+    def test_steps_of_newtons_method_fix_pressures(self):
+        text = CAVITY.replace('forms.F = "(', 'forms.F = "(inner(dt(u), v_u) + ') + "[time]\nstep = 0.5\nend = 40.0\n"
+        functionals, _ = self.functionals(text)
+        steady, _ = self.functionals(CAVITY)
+        for name, value in steady.items():
+            self.assertAlmostEqual(functionals[name], value, delta=1e-6, msg=name)
+
+    def test_nonlinear_equations_without_boundary_values(self):
+        text = self.replaced(NEUMANN.split("[check]")[0], ('a = "inner(grad(u), grad(v))*dx"\nL = "pi**2*cos(pi*x[0])*v*dx"',
+                                                           'F = "(1 + inner(grad(u), grad(u)))*inner(grad(u), grad(v))*dx - cos(pi*x[0])*v*dx"'))
+        functionals, _ = self.functionals(text)
+        self.assertAlmostEqual(functionals["mean"], 1.5, delta=1e-12)
+        result = self.run_rafter("solve", self.write(text.replace("cos(pi*x[0])", "1.0")))
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("no state balances these loads", " ".join(result.stderr.split() + result.stdout.split()))
 
     def test_too_many_connected_components(self):
         self.write(singular_test.strip_mesh([1, None] * 65), "strip.mesh")

@@ -204,6 +204,32 @@ class Trust(command_test.CommandTest):
             self.assertEqual(result.returncode, command_test.NOT_SOLVED, result.stdout)
             self.assertIn("singular", result.stdout + result.stderr)
 
+    def test_fields_that_vanish_are_no_sign_of_a_singular_matrix(self):
+        channel = """mesh.box = { cells = [3, 3], shape = "triangle" }
+fields.u = { degree = 2, components = 2 }
+fields.p = { degree = 1 }
+forms.a = "inner(grad(u), grad(v_u))*dx - p*div(v_u)*dx - v_p*div(u)*dx"
+forms.L = "v_u[0]*dx"
+dirichlet = [{ field = "u", tags = ["ymin", "ymax"], value = [0.0, 0.0] }]
+functionals.pressure = "p*p*dx"
+check = { u = ["0.5*x[1]*(1 - x[1])", "0"], max_l2_error = 1e-12 }
+"""
+        report = self.report(channel)
+        self.assertEqual(report["status"], "converged")
+        self.assertLess(report["functionals"]["pressure"], 1e-26)
+        self.assertNotIn("warning", report)
+        coupled = """mesh.box = { cells = [4, 4] }
+fields = { f = { degree = 2 }, g = { degree = 2 } }
+forms.a = "inner(grad(f), grad(v_f))*dx + SECOND + 1e3*(g*v_g - f*v_g)*dx"
+forms.L = "-1e3*x[0]*v_g*dx"
+dirichlet = [{ field = "f", tags = "all", value = "x[0]" }]
+functionals.largest = "g*g*dx"
+"""
+        self.assertLess(self.report(coupled.replace("SECOND", "inner(grad(g), grad(v_g))*dx"))["functionals"]["largest"], 1e-26)
+        # The second field's values are not noise but what no digit is right of: the matrix is singular.
+        loose = coupled.replace("SECOND + 1e3*(g*v_g - f*v_g)*dx", "inner(grad(g), grad(v_g))*dx + 1e-17*g*v_g*dx - 1e3*f*v_g*dx")
+        self.assertNotEqual(self.run_rafter("solve", self.write(loose)).returncode, 0)
+
     def test_small_problems_are_solved_directly_whatever_their_form(self):
         texts = {"symmetric": SMALL, "convection": SMALL.replace("grad(v))*dx", "grad(v))*dx + 10*u.dx(0)*v*dx"), "saddle": STOKES,
                  "newton": SMALL.replace('a = "inner(grad(u), grad(v))*dx"\nL = "v*dx"', 'F = "((1 + u**2)*inner(grad(u), grad(v)) - v)*dx"'),

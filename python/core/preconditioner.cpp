@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <mutex>
+
+#include <rafter/base/error.hpp>
+#include <rafter/base/parallel.hpp>
+#include <rafter/device/finish.hpp>
+#include <rafter/io/problem.hpp>
+#include <rafter/problem/linear_solve.hpp>
+#include <rafter/problem/preconditioner_choice.hpp>
+#include <rafter/solve/near_null_space.hpp>
+
+#include <apps/rafter/stated_problem.hpp>
+
+#include "bindings.hpp"
+#include "handles.hpp"
+
+namespace rafter::python {
+namespace {
+
+/// What a linear solve with an operator that exists is prepared with, but for its right-hand side.
+problem::Request request_of(const io::Problem& file) {
+  return {.statement = {},
+          .solver = file.solver,
+          .has_method = true, // another one would not take this preconditioner
+          .has_preconditioner = true,
+          .is_iterated = true,
+          .method_reason = {},
+          .progress = {}};
+}
+
+std::vector<solvers::NullSpaceCondition> null_space_of(const io::Problem& file, const op::System& system) {
+  std::vector<solvers::NullSpaceCondition> result;
+  for (const auto& constraint : file.constraints)
+    result.push_back({.space = system.spaces.at(constraint.field),
+                      .kind = app::kind_of(constraint.kind),
+                      .values = constraint.values,
+                      .components = constraint.components,
+                      .point = constraint.point});
+  return result;
+}
+
+/// An approximate inverse of an operator, which must outlive it.
+class Preconditioner {
+public:
+  /// `options`: a problem file, of which the section [solver] and conditions on the null space count. Throws the errors
+  /// of LinearSolve.
+  Preconditioner(const op::Operator& A, MeshHandle& mesh, const std::string& options, int threads)
+      : A_(A), threads_(threads) {
+    const base::ThreadLimit limit(threads_);
+    const auto file = io::parse_problem(options, "options", "");
+    request_ = request_of(file);
+    const auto choice = app::preconditioner_of(file, mesh.generations());
+    const auto null_space = null_space_of(file, A.system());
+    const problem::LinearParts parts{
+        .null_space = [&] { return solvers::make_null_space(A, null_space); },
+        .preconditioner =
+            [&](solvers::SolverOptions& solver) {
+              solver.near_null_space = [&A] { return solvers::make_near_null_space(A.system()); };
+              if (solvers::find_method(solver.method).is_direct) return;
+              if (solver.preconditioner == "multigrid")
+                solver.hierarchy = problem::make_hierarchy(A, *choice.multigrid, null_space);
+              if (solver.preconditioner == "block")
+                solver.blocks = problem::make_blocks(A, choice, *solver.null_space, null_space);
+            }};
+    solve_ = std::make_unique<problem::LinearSolve>(request_, A, parts);
+  }
+
+  /// z = M^-1 r. What others wrote to the entries of r counts: what the host knew of them is left.
+  void apply(DeviceVector& r, DeviceVector& z) const {
+    const auto size = static_cast<std::size_t>(A_.size());
+    if (r.values.size() != size || z.values.size() != size)
+      throw base::InputError("the preconditioner has " + std::to_string(size) + " rows, found vectors of " +
+                             std::to_string(r.values.size()) + " and " + std::to_string(z.values.size()));
+    if (&r == &z) throw base::InputError("the preconditioner takes two vectors, found one");
+    const std::scoped_lock lock(mutex_); // it keeps vectors of its own
+    const base::ThreadLimit limit(threads_);
+    r.values.device_write();
+    z.values.device_overwrite();
+    solve_->preconditioner().apply(r.values, z.values);
+    device::finish(*A_.device());
+  }
+
+  /// Follows the values of the operator; false: another one must be made.
+  bool refresh() const {
+    const std::scoped_lock lock(mutex_);
+    const base::ThreadLimit limit(threads_);
+    return solve_->preconditioner().refresh();
+  }
+
+  const solvers::Preconditioner& get() const { return solve_->preconditioner(); }
+  const solvers::SolverOptions& options() const { return solve_->options(); }
+
+private:
+  const op::Operator& A_;
+  int threads_;
+  mutable std::mutex mutex_;
+  problem::Request request_;
+  std::unique_ptr<const problem::LinearSolve> solve_; ///< refers to the request and the operator
+};
+
+} // namespace
+
+void bind_preconditioner(nb::module_& module) {
+  using Released = nb::call_guard<nb::gil_scoped_release>;
+  nb::class_<Preconditioner>(module, "Preconditioner")
+      .def(nb::init<const op::Operator&, MeshHandle&, const std::string&, int>(), nb::keep_alive<1, 2>(), Released())
+      .def("apply", &Preconditioner::apply, Released())
+      .def("refresh", &Preconditioner::refresh, Released())
+      .def_prop_ro("description", [](const Preconditioner& self) { return self.get().description(); })
+      .def_prop_ro("is_variable", [](const Preconditioner& self) { return self.get().is_variable(); })
+      // Methods for symmetric operators have passed the check of that.
+      .def_prop_ro("is_symmetric", [](const Preconditioner& self) {
+        const auto& method = self.options().method;
+        if (const auto* factors = self.get().factors()) return factors->is_symmetric;
+        return (method == "cg" || method == "minres") && !self.get().is_variable();
+      });
+}
+
+} // namespace rafter::python

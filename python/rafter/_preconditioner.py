@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Preconditioners of problem files, for the methods of other packages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse.linalg
+import ufl
+
+from . import _core
+from ._operator import Operator, Vector
+from ._problem import NullSpace, _toml
+from ._spaces import DirichletBC, space_of
+
+
+class Preconditioner(scipy.sparse.linalg.LinearOperator):
+    """An approximate inverse of an operator: z = M @ r. It is what the problem file has as solver.preconditioner, for methods of others:
+
+        M = rafter.Preconditioner(A)                      # of an Operator
+        x, info = scipy.sparse.linalg.cg(A, b, M=M)
+        M = rafter.Preconditioner(a, bcs, kind="amg")     # of a form; M.operator is the operator
+
+    kind: "multigrid", "amg", "chebyshev", "jacobi", "block" or "none", or "direct", the factors of the matrix. Multigrid makes its levels
+    of lower degrees and of the meshes that the mesh was refined from. solver: the keys of [solver] of a problem file, such as
+    {"multigrid": {"cycle": "W"}, "method": "gmres"}. The method is that of the iteration, "cg" where none is named: operators that are
+    not symmetric are refused for cg and minres, and taken for gmres and bicgstab. Its tolerances are not read. null_space: NullSpace.
+    Rows that conditions fix are those of the identity, as in the Operator. It is used by one thread at a time.
+    """
+
+    def __init__(self, a: Operator | ufl.Form, bcs: DirichletBC | Iterable[DirichletBC] = (), kind: str | None = None,
+                 solver: Mapping[str, Any] | None = None, null_space: NullSpace | Iterable[NullSpace] = (), device: str = "host",
+                 threads: int = 0, plan: str = "", degree: int | None = None):
+        if isinstance(a, Operator):
+            if not (bcs == () and device == "host" and plan == "" and degree is None):
+                raise _core.InputError("Preconditioner(A, kind=..., solver=..., null_space=..., threads=...): the operator has the rest of its own")
+        else:
+            a = Operator(a, bcs, device, threads, plan, degree)
+        if a.shape[0] != a.shape[1]:
+            raise _core.InputError(f"a preconditioner is of a square operator, and this one has {a.shape[0]} rows and {a.shape[1]} columns")
+        solver = dict(solver or {})
+        if kind == "direct":
+            solver["method"] = "direct"
+        elif kind is not None or solver.get("method") != "direct":
+            solver["preconditioner"] = kind or solver.get("preconditioner", "multigrid")
+        self.operator = a
+        self.kind = solver.get("preconditioner", "direct")
+        arguments = sorted((argument for argument in a._lowering._arguments if argument.number() == 0), key=lambda argument: argument.part() or 0)
+        leaves = [leaf for argument in arguments for leaf in a._lowering.leaves(argument.ufl_function_space(), argument.part())]
+        text = _text(leaves, solver, [null_space] if isinstance(null_space, NullSpace) else null_space)
+        mesh = space_of(arguments[0].ufl_function_space()).mesh.core
+        self._make = lambda: (a.core, _core.Preconditioner(a.core, mesh, text, threads))
+        self._of, self.core = self._make()
+        self._room = None
+        super().__init__(np.dtype(float), a.shape)
+
+    def update(self) -> Preconditioner:
+        """Takes the present values of the functions and constants in the form, as the operator does too."""
+        self.operator.update()
+        if self._of is not self.operator.core or not self.core.refresh():
+            self._of, self.core = self._make()
+        return self
+
+    def apply(self, r: Vector, z: Vector) -> Vector:
+        """z = M r on the device, without copies, for vectors of operator.vector(). Returns z, whose entries are there when it returns."""
+        self.core.apply(r.core, z.core)
+        return z
+
+    def _matvec(self, r):
+        if np.iscomplexobj(r):
+            raise _core.InputError("the preconditioner is real; apply it to the real and the imaginary part")
+        room, self._room = self._room or (self.operator.vector(), self.operator.vector()), None
+        room[0].copy_from(r)
+        z = self.apply(*room).to_numpy()
+        self._room = room
+        return z
+
+    def _adjoint(self):
+        if not self.core.is_symmetric:
+            raise _core.InputError("the preconditioner is not symmetric, and has no transpose")
+        return self
+
+    _transpose = _adjoint
+
+    @property
+    def is_variable(self) -> bool:
+        """Whether it changes from one application to the next, which flexible methods alone bear."""
+        return self.core.is_variable
+
+    def __str__(self):
+        return f"preconditioner {self.kind}" + (f": {self.core.description}" if self.core.description else "")
+
+
+def _text(leaves, solver, null_space):
+    """A problem file with these fields, whose mesh and form stand for those of the operator: its reader knows every key."""
+    names = [leaf.name for leaf in leaves]
+    if len(set(names)) < len(names):
+        if isinstance(solver.get("blocks"), (list, tuple)) or solver["preconditioner"] == "block" or null_space:
+            raise _core.InputError("fields of a MixedFunctionSpace have no names of their own here: take a mixed element of basix.ufl")
+        names = [f"{name}_{i}" for i, name in enumerate(names)]
+    lines = ['mesh.box = { cells = [2, 2, 2], shape = "hexahedron" }']
+    for leaf, name in zip(leaves, names):
+        components = f", components = {leaf.size}" if leaf.shape else ""
+        lines.append(f"fields.{name} = {{ degree = {leaf.degree}{components} }}")
+    tests = ["v"] if len(names) == 1 else [f"v_{name}" for name in names]
+    lines.append("forms.a = " + json.dumps(" + ".join(f"inner({name}, {test})*dx" for name, test in zip(names, tests))))
+    if isinstance(solver.get("blocks"), (list, tuple)):
+        solver = solver | {"blocks": dict(zip(names, solver["blocks"], strict=True))}
+    lines += ["[solver]", *(f"{key} = {_toml(value)}" for key, value in solver.items())]
+    for of in null_space:
+        field, kind, values, point = of.core([leaf.size for leaf in leaves])
+        values = _toml(values if leaves[field].shape else values[0]) if values else "true"
+        lines += ["[[constraint]]", f'field = "{names[field]}"', f"{'value' if kind == 'point' else kind} = {values}"]
+        lines += [f"point = {_toml(point)}"] if kind == "point" else []
+    return "\n".join(lines) + "\n"
