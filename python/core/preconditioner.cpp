@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <iterator>
 #include <mutex>
 
 #include <rafter/base/error.hpp>
 #include <rafter/base/parallel.hpp>
 #include <rafter/device/finish.hpp>
 #include <rafter/io/problem.hpp>
+#include <rafter/operator/run/entry_list.hpp>
 #include <rafter/problem/linear_solve.hpp>
 #include <rafter/problem/preconditioner_choice.hpp>
 #include <rafter/solve/near_null_space.hpp>
@@ -39,13 +42,21 @@ std::vector<solvers::NullSpaceCondition> null_space_of(const io::Problem& file, 
   return result;
 }
 
-/// An approximate inverse of an operator, which must outlive it.
+/// Where an operator is the identity: entries that conditions fix, and padding.
+std::vector<std::int32_t> identity_entries(const op::Operator& A) {
+  std::vector<std::int32_t> result;
+  std::ranges::set_union(A.constrained_entries(), A.system().padding(), std::back_inserter(result));
+  return result;
+}
+
+/// An approximate inverse of an operator, which must outlive it. It is the identity where the operator is: smoothers
+/// scale such entries, which methods that do not keep them at zero residuals would see.
 class Preconditioner {
 public:
   /// `options`: a problem file, of which the section [solver] and conditions on the null space count. Throws the errors
   /// of LinearSolve.
   Preconditioner(const op::Operator& A, MeshHandle& mesh, const std::string& options, int threads)
-      : A_(A), threads_(threads) {
+      : A_(A), threads_(threads), identity_(A.device(), identity_entries(A)) {
     const base::ThreadLimit limit(threads_);
     const auto file = io::parse_problem(options, "options", "");
     request_ = request_of(file);
@@ -77,6 +88,7 @@ public:
     r.values.device_write();
     z.values.device_overwrite();
     solve_->preconditioner().apply(r.values, z.values);
+    identity_.copy_at(r.values, z.values);
     device::finish(*A_.device());
   }
 
@@ -93,6 +105,7 @@ public:
 private:
   const op::Operator& A_;
   int threads_;
+  op::EntryList identity_;
   mutable std::mutex mutex_;
   problem::Request request_;
   std::unique_ptr<const problem::LinearSolve> solve_; ///< refers to the request and the operator

@@ -46,6 +46,14 @@ _MIRRORED = {
     "prism": ([1, 2, 3], [0, 2, 1, 3, 5, 4]),
     "pyramid": ([1, 3, 4], [0, 3, 2, 1, 4]),
 }
+# Of cells of degree 2, in Gmsh's order: the corners of the edges, faces and interiors whose middles the nodes behind the corners are.
+_MIDDLES = {
+    "interval": ["01"],
+    "triangle": ["01", "12", "02"],
+    "quadrilateral": ["01", "12", "23", "03", "0123"],
+    "tetrahedron": ["01", "12", "02", "03", "23", "13"],
+    "hexahedron": ["01", "03", "04", "12", "15", "23", "26", "37", "45", "47", "56", "67", "0123", "0145", "0347", "1256", "2367", "4567", "01234567"],
+}
 _NUM_CORNERS = {"interval": 2, "triangle": 3, "quadrilateral": 4, "tetrahedron": 4, "hexahedron": 8, "prism": 6, "pyramid": 5}
 
 
@@ -173,8 +181,8 @@ def mesh_from_arrays(points: ArrayLike, cells: Mapping[str | tuple[str, int], Ar
         dim = max(dim, _DIM[shape])
         nodes = _table(nodes, f"cells of shape '{shape}'", len(points), _NUM_CORNERS[shape] if degree == 1 else None)
         tags = _tags(cell_tags.pop((shape, degree), None), f"cell_tags of shape '{shape}'", len(nodes))
-        if degree == 1 and points.shape[1] == _DIM[shape]:
-            _turn_inverted(points, nodes, shape)
+        if (degree == 1 or (degree == 2 and shape in _MIDDLES)) and points.shape[1] == _DIM[shape]:
+            _turn_inverted(points, nodes, shape, degree)
         raw.append((shape, degree, nodes, tags))
     if cell_tags:
         raise _core.InputError(f"cell_tags name cells that there are none of: {', '.join(shape for shape, _ in cell_tags)}")
@@ -211,11 +219,15 @@ def _tags(tags, what, count):
     return tags
 
 
-def _turn_inverted(points, cells, shape):
-    """Gives straight cells that are inverted the other orientation: other codes do not mind it."""
+def _turn_inverted(points, cells, shape, degree):
+    """Gives cells that are inverted the other orientation: other codes do not mind it."""
     neighbours, mirrored = _MIRRORED[shape]
     edges = points[cells[:, neighbours]] - points[cells[:, :1]]
     inverted = np.linalg.det(edges) < 0
+    if degree == 2:
+        middles = _MIDDLES[shape]
+        turned = ["".join(sorted(str(mirrored[int(corner)]) for corner in middle)) for middle in middles]
+        mirrored = mirrored + [len(mirrored) + middles.index(middle) for middle in turned]
     cells[inverted] = cells[inverted][:, mirrored]
 
 

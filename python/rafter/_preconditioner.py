@@ -35,7 +35,7 @@ class Preconditioner(scipy.sparse.linalg.LinearOperator):
                  solver: Mapping[str, Any] | None = None, null_space: NullSpace | Iterable[NullSpace] = (), device: str = "host",
                  threads: int = 0, plan: str = "", degree: int | None = None):
         if isinstance(a, Operator):
-            if not (bcs == () and device == "host" and plan == "" and degree is None):
+            if bcs or device != "host" or plan or degree is not None:
                 raise _core.InputError("Preconditioner(A, kind=..., solver=..., null_space=..., threads=...): the operator has the rest of its own")
         else:
             a = Operator(a, bcs, device, threads, plan, degree)

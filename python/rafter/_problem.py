@@ -132,6 +132,8 @@ class Problem:
                  exact: Mapping[Function, Any] | None = None, solver: dict | None = None, newton: dict | None = None, output: dict | None = None,
                  output_fields: Mapping[str, Any] | None = None, check: dict | None = None, numerics: dict | None = None, title: str = "",
                  device: str = "host", threads: int = 0, plan: str = "", degree: int | None = None, initial: bool = True):
+        if unknowns is None:
+            raise _core.InputError("the unknown is missing: solve(a == L, u) with u = rafter.Function(V), or a list of Functions")
         self.unknowns = list(unknowns) if isinstance(unknowns, (list, tuple)) else [unknowns]
         if not self.unknowns or not all(isinstance(unknown, Function) for unknown in self.unknowns):
             raise _core.InputError("the unknowns of a problem are Functions: rafter.Function(V)")
@@ -140,6 +142,9 @@ class Problem:
         for name, value in named.items():
             if value is not None and not isinstance(value, dict):
                 raise _core.InputError(f"{name} is a dictionary, found {type(value).__name__}")
+        wrong = [bc for bc in ([] if isinstance(bcs, DirichletBC) else bcs) if not isinstance(bc, DirichletBC)]
+        if wrong:
+            raise _core.InputError(f"bcs are rafter.DirichletBC, found {type(wrong[0]).__name__}")
         self.equation = equation
         self.bcs = [bcs] if isinstance(bcs, DirichletBC) else list(bcs)
         self.null_space = [null_space] if isinstance(null_space, NullSpace) else list(null_space)

@@ -39,7 +39,7 @@ class Leaf:
         # A function that is constant on cells is one of degree 1 to the core, with one value at all nodes of a cell.
         self.name = name
         self.core = _core.space(mesh.core, "Lagrange", max(degree, 1), self.size if shape else 0, name, is_broken)
-        self.dim = mesh.dim
+        self.mesh, self.dim = mesh, mesh.dim
         self._nodes = self._cells = None
 
     @property
@@ -195,19 +195,57 @@ class LeafValues:
         return found if points.ndim == 2 else found[0]
 
     def interpolate(self, value):
-        """Takes the values of a function of x at the nodes: x has the shape (dim, node), values (*shape, node) or (node)."""
+        """See Function.interpolate."""
+        if isinstance(value, Function) and value.function_space().mesh is not self.leaf.mesh:
+            return self.interpolate(lambda x: np.moveaxis(value(np.ascontiguousarray(x.T)), 0, -1))
+        if isinstance(value, LeafValues):
+            return self.interpolate(lambda x: np.moveaxis(value(np.ascontiguousarray(x.T)), 0, -1))
+        if isinstance(value, ufl.core.expr.Expr):
+            return self._interpolate_expression(value)
         points, entries = self.leaf.nodes()
-        found = np.asarray(value(points.T) if callable(value) else value, dtype=float)
-        size = self.leaf.size
-        if found.ndim and found.shape[-1] == len(points):
+        size, shape = self.leaf.size, (*self.leaf.shape, len(points))
+        found = value(points.T) if callable(value) else value
+        try:
+            found = np.asarray(found, dtype=float)
+        except ValueError:
+            found = np.stack([np.broadcast_to(np.asarray(one, dtype=float), len(points)) for one in found])
+        if found.shape in (shape, (size, len(points))):
             found = found.reshape(-1, len(points)).T
-        elif found.size in (1, size):
+        elif found.size in (1, size) and found.shape != (len(points),):
             found = np.broadcast_to(found.reshape(1, -1), (len(points), size))
-        if found.shape != (len(points), size):
-            raise _core.InputError(f"interpolate: values of shape {found.shape} at {len(points)} nodes; accepted is "
-                                   f"{(size, len(points)) if self.leaf.shape else (len(points),)}")
+        else:
+            raise _core.InputError(f"interpolate: values of shape {found.shape} at {len(points)} nodes; accepted is {shape}")
         self.values[entries] = found
         return self
+
+    def _interpolate_expression(self, value):
+        if value.ufl_shape != self.leaf.shape:
+            raise _core.InputError(f"interpolate: the expression has the shape {value.ufl_shape}, and the function {self.leaf.shape}")
+        e, known = _lowered(value)
+        if not known:
+            points, entries = self.leaf.nodes()
+            self.values[entries] = flat(e).at_points(np.ascontiguousarray(points))
+        elif self.leaf.degree == 0:
+            self.project(value)
+        else:
+            self.values[:] = self.leaf.core.interpolate(flat(e), known)
+        return self
+
+    def project(self, value):
+        """See Function.project."""
+        e, known = _lowered(ufl.as_ufl(value))
+        values = self.leaf.core.project(flat(e), known)
+        self.values[:] = self.leaf.means(values) if self.leaf.degree == 0 else values
+        return self
+
+
+def _lowered(value):
+    """An expression of the core, and the functions in it with their values."""
+    from ._lowering import Lowering
+
+    lowering = Lowering(constants_are_numbers=True)
+    e = lowering.expression(value)
+    return e, [(core, known) for _, core, known in lowering.data()]
 
 
 # Names that texts of problem files read otherwise.
@@ -219,6 +257,18 @@ def field_names(name, count):
     is_name = re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) and name not in _RESERVED and not name.startswith("data_")
     name = name if is_name else "u"
     return [name] if count == 1 else [f"{name}_{i}" for i in range(count)]
+
+
+# What functions of DOLFINx and Firedrake have, and what it is here.
+_NAMED_ELSEWHERE = {
+    "x": "the vector is u.values",
+    "vector": "the vector is u.values",
+    "dat": "the vector is u.values",
+    "sub": "the parts of a mixed function are u.parts, ufl.split(u) has them in forms, and u[i] is a component",
+    "split": "the parts of a mixed function are u.parts, and ufl.split(u) has them in forms",
+    "subfunctions": "the parts of a mixed function are u.parts",
+    "assign": "u.values = other.values copies, and u.interpolate(value) takes numbers and expressions",
+}
 
 
 class Function(ufl.Coefficient):
@@ -270,39 +320,19 @@ class Function(ufl.Coefficient):
         """Takes the values at the nodes of a function of x (shape (dim, node)), a number, a Function or an expression of UFL, which may
         hold other functions: of nodes that several cells have, values in one of them. Of degree 0 expressions with functions have their
         means over the cells."""
-        part = self._only_part()
-        if isinstance(value, Function) and value.function_space().mesh is not self.function_space().mesh:
-            return self.interpolate(lambda x: np.moveaxis(value(np.ascontiguousarray(x.T)), 0, -1))
-        if not isinstance(value, ufl.core.expr.Expr):
-            part.interpolate(value)
-            return self
-        e, known = self._lowered(value)
-        if not known:
-            points, entries = part.leaf.nodes()
-            part.values[entries] = flat(e).at_points(np.ascontiguousarray(points))
-        elif part.leaf.degree == 0:
-            return self.project(value)
-        else:
-            part.values[:] = part.leaf.core.interpolate(flat(e), known)
+        self._only_part().interpolate(value)
         return self
 
     def project(self, value: Any) -> Function:
         """Takes the projection of an expression of UFL, which may hold other functions: least squares in each cell, means at nodes
         that several cells have. It is exact for continuous functions of the space. Of degree 0 they are means over the cells."""
-        part = self._only_part()
-        e, known = self._lowered(value)
-        values = part.leaf.core.project(flat(e), known)
-        part.values[:] = part.leaf.means(values) if part.leaf.degree == 0 else values
+        self._only_part().project(value)
         return self
 
-    @staticmethod
-    def _lowered(value):
-        """An expression of the core, and the functions in it with their values."""
-        from ._lowering import Lowering
-
-        lowering = Lowering(constants_are_numbers=True)
-        e = lowering.expression(ufl.as_ufl(value))
-        return e, [(core, known) for _, core, known in lowering.data()]
+    def __getattr__(self, name):
+        if name in _NAMED_ELSEWHERE:
+            raise AttributeError(f"functions have no '{name}' here: {_NAMED_ELSEWHERE[name]}")
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def _only_part(self):
         if len(self.parts) > 1:
@@ -313,7 +343,9 @@ class Function(ufl.Coefficient):
 class Constant(ufl.Constant):
     """A number, vector or matrix that is the same everywhere. Changing `value` recompiles nothing."""
 
-    def __init__(self, mesh: Mesh | ufl.Mesh, value: ArrayLike, name: str | None = None):
+    def __init__(self, mesh: Mesh | ufl.Mesh, value: ArrayLike = 0.0, name: str | None = None):
+        if not isinstance(mesh, (Mesh, ufl.Mesh)):
+            raise _core.InputError("Constant(mesh, value): the first argument is the mesh")
         if np.iscomplexobj(value):
             raise _core.InputError("constants are real here")
         value = np.asarray(value, dtype=float)
@@ -382,6 +414,9 @@ class DirichletBC:
     def core(self, lowering):
         leaf = self.leaf(lowering)
         expression = function = None
+        if isinstance(self.value, Function):
+            raise _core.InputError("values of conditions are expressions of x and constants, or functions of one point: "
+                                   "DirichletBC(V, lambda x: g(x)) takes the values of a Function g")
         if isinstance(self.value, (ufl.core.expr.Expr, ufl.classes.Zero)):
             expression = self._padded(flat(lowering.expression(self.value, constants_are_numbers=True)), leaf)
         elif callable(self.value):

@@ -361,7 +361,7 @@ def test_mistakes_are_named(mesh, V):
     form = u * v * dx == v * dx
     other = rafter.FunctionSpace(mesh, "Lagrange", 2)
     for message, call in {
-        "unknowns of a problem are Functions": lambda: rafter.solve(form, None),
+        "unknown is missing": lambda: rafter.solve(form, None),
         "not linear": lambda: rafter.solve((u**2 - 1) * v * dx == 0, uh),
         "DirichletBC": lambda: rafter.solve(form, uh, rafter.DirichletBC(other, 0.0)),
         "solver is a dictionary": lambda: rafter.solve(form, uh, solver="cg"),
@@ -428,7 +428,7 @@ def test_expressions_of_functions_are_interpolated(mesh, V):
     assert g([0.3, 0.4]) == pytest.approx([0.24, 0.09], abs=1e-13)
     h = rafter.Function(V).interpolate(f * f + x[0])
     assert h.values == pytest.approx(V.nodes[:, 0] ** 4 * V.nodes[:, 1] ** 2 + V.nodes[:, 0], abs=1e-13)
-    with pytest.raises(rafter.InputError, match="2 components, and the function 1"):
+    with pytest.raises(rafter.InputError, match="shape \\(2,\\), and the function \\(\\)"):
         h.interpolate(grad(f))
     k = rafter.Function(rafter.FunctionSpace(mesh, "DG", 0)).interpolate(f + 0 * x[0])
     assert rafter.assemble(k * dx) == pytest.approx(1 / 6)
@@ -476,3 +476,54 @@ def test_newtons_method_with_a_null_space(transient):
         flows.append((u, p))
     (u, p), (other_u, other_p) = flows
     assert np.abs(u.values - other_u.values).max() < 1e-8 and np.abs(p.values - other_p.values).max() < 1e-7
+
+
+@pytest.mark.parametrize("shape", ["triangle", "quadrilateral", "tetrahedron", "hexahedron"])
+def test_curved_cells_of_either_orientation(shape):
+    """A reflection of the mesh turns all cells; the volume of a curved one is that of the mesh before."""
+    dim = 2 if shape in ("triangle", "quadrilateral") else 3
+    reference = {"triangle": [[0, 0], [1, 0], [0, 1]], "quadrilateral": [[0, 0], [1, 0], [1, 1], [0, 1]],
+                 "tetrahedron": [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]],
+                 "hexahedron": [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]]}[shape]
+    corners = np.array(reference, dtype=float)
+    from rafter._mesh import _MIDDLES
+
+    points = np.vstack([corners, *(corners[[int(c) for c in middle]].mean(axis=0, keepdims=True) for middle in _MIDDLES[shape])])
+    points = points + 0.1 * np.sin(3 * points[:, ::-1]) * points[:, :1]
+    volumes = []
+    for sign in (1, -1):
+        x = points.copy()
+        x[:, 0] *= sign
+        mesh = rafter.mesh_from_arrays(x, {(shape, 2): [list(range(len(x)))]})
+        V = rafter.FunctionSpace(mesh, "Lagrange", 2)
+        f = rafter.Function(V).interpolate(ufl.SpatialCoordinate(mesh)[dim - 1])
+        volumes.append((rafter.assemble(rafter.Constant(mesh, 1.0) * dx), rafter.assemble(f * dx(degree=8))))
+    assert volumes[0] == pytest.approx(volumes[1], rel=1e-13) and volumes[0][0] > 0.1
+
+
+def test_parts_of_mixed_functions_take_what_functions_take(mesh, V):
+    P1, P2 = (basix.ufl.element("Lagrange", "triangle", degree) for degree in (1, 2))
+    w = rafter.Function(rafter.FunctionSpace(mesh, basix.ufl.mixed_element([basix.ufl.blocked_element(P2, shape=(2,)), P1])))
+    x = ufl.SpatialCoordinate(mesh)
+    g = rafter.Function(V).interpolate(x[0] + 2 * x[1])
+    w.parts[0].interpolate(ufl.as_vector((x[1], x[0] * x[1])))
+    w.parts[1].interpolate(g)
+    assert w.parts[0]([0.2, 0.5]) == pytest.approx([0.5, 0.1]) and w.parts[1]([0.2, 0.5]) == pytest.approx(1.2)
+    w.parts[0].interpolate(lambda x: (np.sin(x[0]), 0))
+    assert w.parts[0].at_nodes()[:, 1] == pytest.approx(0)
+    w.parts[0].project(grad(g))
+    assert w.parts[0]([0.2, 0.5]) == pytest.approx([1, 2])
+
+
+def test_what_other_packages_call_differently_is_named(mesh, V):
+    u, v, f = ufl.TrialFunction(V), ufl.TestFunction(V), rafter.Function(V)
+    form = inner(grad(u), grad(v)) * dx == v * dx
+    for action, words in [(lambda: f.x, "u.values"), (lambda: f.split(), "u.parts"), (lambda: f.assign(1), "interpolate")]:
+        with pytest.raises(AttributeError, match=words):
+            action()
+    for action, words in [(lambda: rafter.Constant(1.0), "first argument is the mesh"), (lambda: rafter.solve(form), "unknown is missing"),
+                          (lambda: rafter.solve(form, f, [[rafter.DirichletBC(V, 0.0)]]), "DirichletBC, found list"),
+                          (lambda: rafter.solve(form, f, rafter.DirichletBC(V, f)), "lambda x: g"),
+                          (lambda: f.interpolate(ufl.as_vector((1.0, 2.0))), r"shape \(2,\)")]:
+        with pytest.raises(rafter.InputError, match=words):
+            action()
