@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <set>
 
 #include <rafter/base/error.hpp>
 #include <rafter/form/form.hpp>
@@ -46,6 +47,20 @@ form::Form make_form(const std::vector<Integral>& integrals) {
   return form::Form(std::move(result));
 }
 
+/// Adds the names of the parameters in an expression, whose nodes are looked at once.
+void add_parameters(const Expr& e, std::set<const form::ExprNode*>& seen, std::set<std::string>& names) {
+  if (!seen.insert(&e.node()).second) return;
+  if (e.node().coefficient != nullptr) names.insert(e.node().name);
+  for (const auto& operand : e.operands()) add_parameters(operand, seen, names);
+}
+
+std::vector<std::string> parameters_of(const std::vector<Expr>& expressions) {
+  std::set<const form::ExprNode*> seen;
+  std::set<std::string> names;
+  for (const auto& e : expressions) add_parameters(e, seen, names);
+  return {names.begin(), names.end()};
+}
+
 /// Values of an expression of x and constants at points of shape (point, gdim): (point, component).
 nb::ndarray<nb::numpy, double> at_points(const Expr& e, const Doubles& points) {
   const form::PointEvaluator evaluator(e);
@@ -64,8 +79,15 @@ void bind_form(nb::module_& module) {
       .def(nb::init<double>())
       .def_prop_ro("shape", [](const Expr& self) { return self.shape(); })
       .def("at", &Expr::at)
-      .def("at_points", &at_points);
-  nb::class_<form::Form>(module, "Form").def_prop_ro("rank", &form::Form::rank);
+      .def("at_points", &at_points)
+      .def("parameters", [](const Expr& self) { return parameters_of({self}); });
+  nb::class_<form::Form>(module, "Form")
+      .def_prop_ro("rank", &form::Form::rank)
+      .def("parameters", [](const form::Form& self) {
+        std::vector<Expr> integrands;
+        for (const auto& integral : self.integrals()) integrands.push_back(integral.integrand);
+        return parameters_of(integrands);
+      });
   module.def("apply", &apply);
   module.def("form", &make_form);
   module.def("parameter", [](const std::string& name) { return form::parameter(name); });

@@ -10,8 +10,10 @@ NB_MODULE(_core, module) {
   using namespace rafter::python;
   // Errors that are derived from others come later, since the last one is tried first.
   const nb::exception<base::Error> error(module, "Error", PyExc_RuntimeError);
-  const nb::exception<base::InputError> input(module, "InputError", PyExc_ValueError);
-  const nb::exception<base::EnvironmentError> environment(module, "EnvironmentError", PyExc_OSError);
+  const nb::exception<base::InputError> input(module, "InputError",
+                                              nb::make_tuple(error, nb::handle(PyExc_ValueError)));
+  const nb::exception<base::EnvironmentError> environment(module, "EnvironmentError",
+                                                          nb::make_tuple(error, nb::handle(PyExc_OSError)));
   const nb::exception<base::SolverError> solver(module, "SolverError", error.ptr());
   const nb::exception<problem::Stopped> stopped(module, "Stopped", solver.ptr());
   module.attr("version") = RAFTER_VERSION;

@@ -48,6 +48,7 @@ struct ProblemArguments {
   std::string title;
   std::vector<std::pair<std::shared_ptr<SpaceHandle>, std::string>> unknowns; ///< spaces, and names of the fields
   std::optional<form::Form> a, L, F, energy;
+  std::optional<form::Form> preconditioner; ///< the form that the preconditioner block is made of; absent: a
   std::vector<std::tuple<std::string, std::shared_ptr<SpaceHandle>, std::vector<double>>> data;
   std::vector<std::pair<std::string, double>> parameters;
   std::vector<ConditionArguments> conditions;
@@ -106,6 +107,7 @@ problem::Problem state(const ProblemArguments& from) {
                              V->space);
   result.parameters = from.parameters;
   result.preconditioner = app::preconditioner_of(file, mesh.generations());
+  result.preconditioner.block_form = from.preconditioner;
   result.is_preconditioner_chosen = !file.has_preconditioner;
   result.is_iterated = file.has_iteration_keys;
   if (!file.has_solver_method) result.solver.method.clear();
@@ -159,6 +161,7 @@ void bind_problem(nb::module_& module) {
       .def_rw("L", &ProblemArguments::L, nb::arg().none())
       .def_rw("F", &ProblemArguments::F, nb::arg().none())
       .def_rw("energy", &ProblemArguments::energy, nb::arg().none())
+      .def_rw("preconditioner", &ProblemArguments::preconditioner, nb::arg().none())
       .def_rw("parameters", &ProblemArguments::parameters)
       .def_rw("conditions", &ProblemArguments::conditions)
       .def_rw("functionals", &ProblemArguments::functionals)

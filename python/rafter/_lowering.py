@@ -41,7 +41,7 @@ class Lowering:
         self._are_unknowns_data = False
         self._constants_are_numbers = constants_are_numbers
         self._functions, self._constants, self._by_tag = {}, {}, {}
-        self._used = set()  # names of functions and parts that forms hold
+        self._used = set()  # names of functions, their parts, and numbers that forms hold
         self._arguments = ()
         self._begin({})
 
@@ -74,7 +74,8 @@ class Lowering:
 
     def parameters(self):
         """Names and values of the numbers that constants consist of."""
-        return [(f"{name}_{i}", float(value)) for constant, name in self._constants.items() for i, value in enumerate(np.ravel(constant.value))]
+        values = {f"{name}_{i}": float(value) for constant, name in self._constants.items() for i, value in enumerate(np.ravel(constant.value))}
+        return [(name, value) for name, value in values.items() if name in self._used]
 
     # Forms and expressions
     # ------------------------------------------------------------------------------------------------------------
@@ -95,7 +96,11 @@ class Lowering:
         degrees = {degree for _, kind, _, degree in integrals if kind == "cell"}
         if len(degrees) > 1:
             raise _core.InputError("integrals over cells have one rule in a form: dx(degree=...) is to be the same for all of them, or for none")
-        return _core.form(integrals) if integrals else None
+        if not integrals:
+            return None
+        result = _core.form(integrals)
+        self._used.update(result.parameters())
+        return result
 
     @staticmethod
     def _require_plain(form):
@@ -141,7 +146,9 @@ class Lowering:
         try:
             with _Places(), _DeepRecursion():
                 e = apply_derivatives(remove_complex_nodes(apply_algebra_lowering(ufl.as_ufl(e))))
-                return self._tensor(e, e.ufl_shape, ())
+                result = self._tensor(e, e.ufl_shape, ())
+            self._used.update(result.parameters())
+            return result
         finally:
             self._constants_are_numbers = before
 

@@ -56,6 +56,16 @@ def plot(what: Function | Mesh, path: str | os.PathLike | None = None, part: int
     except ImportError:
         raise _core.EnvironmentError("pictures of functions need PyVista: pip install pyvista") from None
 
+    with pyvista.vtk_verbosity("off"):  # without a display VTK says so, and goes on
+        plotter = _plotter(pyvista, what, part, component, warp, edges, subdivide, size, show, arguments)
+        if show:
+            plotter.show()
+            return None
+        picture = Picture(_png(plotter))
+    return picture if path is None else picture.save(path)
+
+
+def _plotter(pyvista, what, part, component, warp, edges, subdivide, size, show, arguments):
     is_mesh = isinstance(what, Mesh)
     surface, name = _surface(pyvista, what, part, subdivide)
     if not is_mesh and warp is not None:
@@ -67,7 +77,7 @@ def plot(what: Function | Mesh, path: str | os.PathLike | None = None, part: int
     if is_mesh:
         arguments = {"color": "lightsteelblue", "lighting": not is_plane, **arguments}
     else:
-        bar = {"title": name if component is None else f"{name} {component}", "vertical": True}
+        bar = {"title": name if component is None else f"{name} {component}", "vertical": True, "position_x": 0.82, "fmt": "%.3g"}
         arguments = {"scalars": name, "component": component, "lighting": not is_plane, "scalar_bar_args": bar, **arguments}
     plotter.add_mesh(surface, **arguments)
     if is_mesh if edges is None else edges:
@@ -76,12 +86,7 @@ def plot(what: Function | Mesh, path: str | os.PathLike | None = None, part: int
         lines.SetRelativeCoincidentTopologyLineOffsetParameters(-2, -2)
     if is_plane:
         plotter.view_xy()
-    if show:
-        plotter.show()
-        return None
-    with pyvista.vtk_verbosity("off"):  # without a display VTK says so, and goes on
-        picture = Picture(_png(plotter))
-    return picture if path is None else picture.save(path)
+    return plotter
 
 
 def _grid(pyvista, mesh, fields):

@@ -34,6 +34,8 @@ class Preconditioner(scipy.sparse.linalg.LinearOperator):
     def __init__(self, a: Operator | ufl.Form, bcs: DirichletBC | Iterable[DirichletBC] = (), kind: str | None = None,
                  solver: Mapping[str, Any] | None = None, null_space: NullSpace | Iterable[NullSpace] = (), device: str = "host",
                  threads: int = 0, plan: str = "", degree: int | None = None):
+        if isinstance(bcs, str):
+            raise _core.InputError(f'the kind of a preconditioner is named with its key: kind="{bcs}"')
         if isinstance(a, Operator):
             if bcs or device != "host" or plan or degree is not None:
                 raise _core.InputError("Preconditioner(A, kind=..., solver=..., null_space=..., threads=...): the operator has the rest of its own")

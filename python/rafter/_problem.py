@@ -120,6 +120,7 @@ class Problem:
     equation: a == L, or F == 0 with F a residual of the unknowns (Newton's method; its derivative is found).
     unknowns: a Function, or a list of them for forms on ufl.MixedFunctionSpace, in the order of its parts.
     bcs: DirichletBC. null_space: NullSpace. energy: the functional whose derivative F is, for the line search.
+    preconditioner: the bilinear form that solver={"preconditioner": "block"} takes the blocks of instead of a.
     functionals: {name: form of rank 0}. exact: {unknown: expression of x}, whose errors are reported; max_l2_error, max_h1_error in
     `check` make larger ones an error.
     solver, newton, output, check, numerics: the sections of a problem file, as dictionaries with all their keys.
@@ -128,7 +129,8 @@ class Problem:
     """
 
     def __init__(self, equation: ufl.equation.Equation, unknowns: Function | Sequence[Function], bcs: DirichletBC | Iterable[DirichletBC] = (),
-                 null_space: NullSpace | Iterable[NullSpace] = (), energy: ufl.Form | None = None, functionals: Mapping[str, ufl.Form] | None = None,
+                 null_space: NullSpace | Iterable[NullSpace] = (), energy: ufl.Form | None = None, preconditioner: ufl.Form | None = None,
+                 functionals: Mapping[str, ufl.Form] | None = None,
                  exact: Mapping[Function, Any] | None = None, solver: dict | None = None, newton: dict | None = None, output: dict | None = None,
                  output_fields: Mapping[str, Any] | None = None, check: dict | None = None, numerics: dict | None = None, title: str = "",
                  device: str = "host", threads: int = 0, plan: str = "", degree: int | None = None, initial: bool = True):
@@ -148,7 +150,7 @@ class Problem:
         self.equation = equation
         self.bcs = [bcs] if isinstance(bcs, DirichletBC) else list(bcs)
         self.null_space = [null_space] if isinstance(null_space, NullSpace) else list(null_space)
-        self.energy, self.functionals, self.exact, self.title = energy, functionals or {}, exact or {}, title
+        self.energy, self.preconditioner, self.functionals, self.exact, self.title = energy, preconditioner, functionals or {}, exact or {}, title
         self.sections = {"solver": solver, "newton": newton, "output": output, "check": check, "numerics": numerics}
         self.output_fields = output_fields or {}
         self.run = _core.RunArguments(device, threads, plan, degree)
@@ -188,6 +190,7 @@ class Problem:
         else:
             result.a = lowering.form(lhs, are_unknowns_data=True)
             result.L = None if _is_zero(rhs) else lowering.form(rhs, are_unknowns_data=True)
+            result.preconditioner = lowering.form(self.preconditioner, are_unknowns_data=True)
         result.conditions = [bc.core(lowering) for bc in self.bcs]
         result.null_space = [of.core([part.leaf.size for part in parts]) for of in self.null_space]
         result.functionals = [(name, lowering.form(form)) for name, form in self.functionals.items()]
@@ -272,7 +275,7 @@ class _ProblemLowering(Lowering):
 
 
 def solve(equation: ufl.equation.Equation | str | os.PathLike, unknowns: Function | Sequence[Function] | None = None,
-          bcs: DirichletBC | Iterable[DirichletBC] = (), progress: bool | Callable[[str], None] | None = None, check_solution: bool = True,
+          bcs: DirichletBC | Iterable[DirichletBC] = (), *, progress: bool | Callable[[str], None] | None = None, check_solution: bool = True,
           **arguments: Any) -> Solution:
     """Solves a problem file, solve("beam.toml", solver={"rtol": 1e-10}), or an equation: solve(a == L, u, bcs, ...), as Problem takes it.
 

@@ -527,3 +527,43 @@ def test_what_other_packages_call_differently_is_named(mesh, V):
                           (lambda: f.interpolate(ufl.as_vector((1.0, 2.0))), r"shape \(2,\)")]:
         with pytest.raises(rafter.InputError, match=words):
             action()
+
+
+def test_constants_of_which_forms_hold_a_part(mesh, V):
+    u, v, uh = ufl.TrialFunction(V), ufl.TestFunction(V), rafter.Function(V)
+    c, d, e = rafter.Constant(mesh, (1.0, 2.0)), rafter.Constant(mesh, 3.0), rafter.Constant(mesh, ((1.0, 2.0), (3.0, 4.0)))
+    assert rafter.assemble(c[1] * dx) == pytest.approx(2) and rafter.assemble((c[0] + 0 * c[1]) * dx) == pytest.approx(1)
+    A = rafter.Operator(e[1, 0] * u * v * dx)
+    assert (A @ np.ones(A.shape[1])).sum() == pytest.approx(3)
+    c.value, e.value = (5.0, 6.0), ((0, 0), (7.0, 0))
+    assert (A.update() @ np.ones(A.shape[1])).sum() == pytest.approx(7)
+    solution = rafter.solve(c[1] * u * v * dx == 12 * v * dx, uh, functionals={"a": d * uh * dx}, exact={uh: c[1] / 3})
+    assert solution.functionals["a"] == pytest.approx(6) and list(solution.errors.values())[0]["l2"] < 1e-12
+
+
+def test_errors_are_of_the_package_and_of_python(V):
+    assert issubclass(rafter.InputError, (rafter.Error, ValueError)) and issubclass(rafter.SolverError, rafter.Error)
+    for kinds in [(rafter.Error,), (ValueError,)]:
+        with pytest.raises(kinds):
+            rafter.box([0, 1])
+    with pytest.raises(OSError):
+        raise rafter.EnvironmentError("nothing there")
+
+
+def test_stokes_with_a_form_for_the_preconditioner():
+    """The pressure's block is scaled by the viscosity: without it iterations grow."""
+    mesh = rafter.box([8, 8])
+    Q = rafter.FunctionSpace(mesh, "Lagrange", 1)
+    W = ufl.MixedFunctionSpace(rafter.FunctionSpace(mesh, "Lagrange", 2, shape=(2,)), Q)
+    (u, p), (v, q) = ufl.TrialFunctions(W), ufl.TestFunctions(W)
+    V = W.ufl_sub_spaces()[0]
+    nu, iterations = 1e-3, []
+    walls = [rafter.DirichletBC(V, (0.0, 0.0), tags=("xmin", "xmax", "ymin")), rafter.DirichletBC(V, (1.0, 0.0), tags="ymax")]
+    for pressure in (1, 1 / nu):
+        form = (nu * inner(grad(u), grad(v)) + pressure * p * q) * dx
+        solution = rafter.solve((nu * inner(grad(u), grad(v)) - p * ufl.div(v) - q * ufl.div(u)) * dx == 0,
+                                [rafter.Function(V, name="u"), rafter.Function(Q, name="p")],
+                                walls, null_space=rafter.NullSpace(1, mean=0.0), preconditioner=form,
+                                solver={"method": "minres", "preconditioner": "block", "blocks": {"u": "multigrid", "p": "jacobi"}, "rtol": 1e-8})
+        iterations.append(solution.iterations)
+    assert 2 * iterations[1] < iterations[0]
