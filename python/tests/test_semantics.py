@@ -566,4 +566,4 @@ def test_stokes_with_a_form_for_the_preconditioner():
                                 walls, null_space=rafter.NullSpace(1, mean=0.0), preconditioner=form,
                                 solver={"method": "minres", "preconditioner": "block", "blocks": {"u": "multigrid", "p": "jacobi"}, "rtol": 1e-8})
         iterations.append(solution.iterations)
-    assert 2 * iterations[1] < iterations[0]
+    assert 1.2 * iterations[1] < iterations[0]
