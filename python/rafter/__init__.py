@@ -19,6 +19,8 @@ from ._core import EnvironmentError, Error, InputError, SolverError
 from ._mesh import Mesh, box, mesh_from_arrays, mesh_from_gmsh, mesh_from_meshio, read_mesh
 
 __version__ = _core.version
+for _error in (EnvironmentError, Error, InputError, SolverError):
+    _error.__module__ = __name__  # where users import them from
 
 # Names that need UFL, and the modules that have them.
 _LAZY = {

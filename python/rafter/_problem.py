@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 class NullSpace:
     """What fixes the part of a field that the form leaves open: mean=0.0 (or one for each component), point=[...] with value=0.0, or
-    rigid_modes=True. `field`: the number of the unknown or of the part of a mixed space."""
+    rigid_modes=True. `field`: the number of the unknown or of the part of a mixed space, or the name of the unknown."""
 
-    def __init__(self, field: int = 0, mean: ArrayLike | None = None, point: ArrayLike | None = None, value: ArrayLike = 0.0,
+    def __init__(self, field: int | str = 0, mean: ArrayLike | None = None, point: ArrayLike | None = None, value: ArrayLike = 0.0,
                  rigid_modes: bool = False):
         if (mean is not None) + (point is not None) + bool(rigid_modes) != 1:
             raise _core.InputError("NullSpace takes one of mean, point and rigid_modes")
@@ -39,11 +39,16 @@ class NullSpace:
         else:
             self.kind, self.values, self.point = "rigid_modes", [], []
 
-    def core(self, sizes):
+    def core(self, sizes, names=()):
+        if isinstance(self.field, str) and self.field not in names:
+            raise _core.InputError(f"NullSpace: there is no unknown '{self.field}'; there are: {', '.join(names)}")
+        field = names.index(self.field) if isinstance(self.field, str) else self.field
+        if not 0 <= field < len(sizes):
+            raise _core.InputError(f"NullSpace: there is no field {field}; there are {len(sizes)}")
         values = [float(v) for v in self.values]
         if len(values) == 1:
-            values = values * sizes[self.field]
-        return (self.field, self.kind, values, [float(x) for x in self.point])
+            values = values * sizes[field]
+        return (field, self.kind, values, [float(x) for x in self.point])
 
 
 class Solution:
@@ -192,7 +197,7 @@ class Problem:
             result.L = None if _is_zero(rhs) else lowering.form(rhs, are_unknowns_data=True)
             result.preconditioner = lowering.form(self.preconditioner, are_unknowns_data=True)
         result.conditions = [bc.core(lowering) for bc in self.bcs]
-        result.null_space = [of.core([part.leaf.size for part in parts]) for of in self.null_space]
+        result.null_space = [of.core([part.leaf.size for part in parts], flat_names) for of in self.null_space]
         result.functionals = [(name, lowering.form(form)) for name, form in self.functionals.items()]
         known = {name for name, _, _ in lowering.data()}
         result.output_fields = [(name, lowering.expression(e)) for name, e in self.output_fields.items()]
@@ -227,12 +232,13 @@ class Problem:
         progress: True prints what happens; or a function of a line of text. check: raise SolverError where the solve does not converge
         or errors are too large, with the text of the command.
         """
-        with _followed(progress) as callbacks:
+        with _followed(progress) as callbacks, _in_words_of_python():
             core = self.core().solve(*callbacks)
         parts = [part for unknown in self.unknowns for part in unknown.parts]
         for i, part in enumerate(parts):
             part.values[:] = core.values(i)
-        return _checked(core, check)
+        with _in_words_of_python():
+            return _checked(core, check)
 
 
 class _ProblemLowering(Lowering):
@@ -325,6 +331,30 @@ class Series:
     def __exit__(self, kind, *_):
         if kind is None:  # nothing is left of a file that is not complete
             self._core.commit()
+
+
+# What the library's messages have of problem files, and what it is here.
+_IN_PYTHON = {
+    "[[dirichlet]]": "rafter.DirichletBC",
+    "[[constraint]] (": "null_space=rafter.NullSpace(",
+    "[[constraint]]": "null_space=rafter.NullSpace",
+    'fields.NAME.initial = "expression" gives another state': "the values of the unknowns are another state",
+    "fields.NAME.initial": "the values of the unknowns",
+}
+
+
+@contextlib.contextmanager
+def _in_words_of_python():
+    """Errors of the library as users of the package would write what they ask for."""
+    try:
+        yield
+    except (_core.InputError, _core.SolverError) as error:
+        text = str(error)
+        for there, here in _IN_PYTHON.items():
+            text = text.replace(there, here)
+        if text == str(error):
+            raise
+        raise type(error)(text) from None
 
 
 def _checked(core, check):

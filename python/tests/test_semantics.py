@@ -567,3 +567,16 @@ def test_stokes_with_a_form_for_the_preconditioner():
                                 solver={"method": "minres", "preconditioner": "block", "blocks": {"u": "multigrid", "p": "jacobi"}, "rtol": 1e-8})
         iterations.append(solution.iterations)
     assert 1.2 * iterations[1] < iterations[0]
+
+
+def test_messages_speak_of_python(V):
+    u, v = ufl.TrialFunction(V), ufl.TestFunction(V)
+    with pytest.raises(rafter.Error) as error:
+        rafter.solve(inner(grad(u), grad(v)) * dx == v * dx, rafter.Function(V))
+    assert "rafter.DirichletBC" in str(error.value) and "null_space=rafter.NullSpace(field =" in str(error.value) and "[[" not in str(error.value)
+    f = rafter.Function(V, name="f")
+    rafter.solve(inner(grad(u), grad(v)) * dx == (ufl.SpatialCoordinate(V.mesh)[0] - 0.5) * v * dx, f, null_space=rafter.NullSpace("f", mean=0.0))
+    assert rafter.assemble(f * dx) == pytest.approx(0, abs=1e-12)
+    for field in ("g", 1):
+        with pytest.raises(rafter.InputError, match="NullSpace: there is no"):
+            rafter.solve(inner(grad(u), grad(v)) * dx == v * dx, f, null_space=rafter.NullSpace(field, mean=0.0))
