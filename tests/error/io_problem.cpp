@@ -258,7 +258,6 @@ TEST(ProblemErrors, ResidualFormsStandAlone) {
   EXPECT_TRUE(contains(message_of(text, {"newton.load_steps=0"}), "newton.load_steps"));
   EXPECT_TRUE(contains(message_of(text, {"newton.linesearch=true"}), "did you mean 'line_search'"));
   EXPECT_TRUE(contains(message_of(text, {"coefficients.load_factor=2"}), "share of the loads"));
-  EXPECT_TRUE(contains(message_of(text + "[[constraint]]\nmean = 0\n"), "forms.a"));
 }
 
 TEST(ProblemErrors, MeshFilesThatCannotBeReadAreNamed) {
