@@ -140,8 +140,9 @@ if [ "${RAFTER_NEEDS_PYTHON:-1}" = 0 ]; then python_package=OFF; else python_pac
 cached() { grep -qs "^$1:[A-Z]*=$2\$" "$build/CMakeCache.txt"; }
 
 # Tests are configured only once they are asked for: they need more packages than the demo. hypre is looked for until it is found.
-# What is fetched for Python is that of the present requirements.
-requirements() { cat "$root"/python/requirements{,-more}.txt && echo "# ${RAFTER_OTHER_PYTHONS:-}"; }
+# What is fetched for Python is that of the present requirements. petsc4py is that of Debian, which is not where Python looks.
+petsc4py=$(printf '%s:' /usr/lib/petscdir/*/*-real/lib/python3/dist-packages)
+requirements() { cat "$root"/python/requirements{,-more}.txt && echo "# ${RAFTER_OTHER_PYTHONS:-} $petsc4py"; }
 has_environment() { [ "$python_package" = OFF ] || cmp -s <(requirements) "$build/python-env/requirements.txt"; }
 is_configured() {
   [ -f "$build/build.ninja" ] && { [ "$1" = OFF ] || { cached RAFTER_TESTS ON && cached RAFTER_PYTHON_PACKAGE "$python_package" && has_environment; }; } &&
@@ -168,6 +169,17 @@ fetch_for_python() {
   for other in ${RAFTER_OTHER_PYTHONS:-}; do
     version=$("$other" -c 'import sys; print("%d.%d" % sys.version_info[:2])') && environment "$other" "$folder-$version" requirements.txt || return
   done
+  fetch_for_petsc
+}
+
+# petsc4py of Debian is for NumPy of Debian: an environment that sees both, where they are and for this interpreter.
+fetch_for_petsc() {
+  local interpreter=${RAFTER_PYTHON3:-/usr/bin/python3} folder=$build/python-petsc
+  rm -rf "$folder"
+  PYTHONPATH=$petsc4py "$interpreter" -c 'from petsc4py import PETSc' 2>/dev/null || return 0
+  # shellcheck disable=SC2046 # one argument per package
+  "$interpreter" -m venv --clear "$folder" --system-site-packages &&
+    "$folder/bin/pip" install -q $(grep -E '^(fenics-ufl|nanobind-backend|pytest)=' "$root/python/requirements.txt")
 }
 
 # What the package for Python is built and tested with, in folders of the build; prints its interpreter.

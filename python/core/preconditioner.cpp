@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <iterator>
+#include <memory>
 #include <mutex>
+#include <string>
+#include <vector>
 
 #include <rafter/base/error.hpp>
 #include <rafter/base/parallel.hpp>
 #include <rafter/device/finish.hpp>
 #include <rafter/io/problem.hpp>
 #include <rafter/operator/run/entry_list.hpp>
+#include <rafter/operator/run/form_data.hpp>
 #include <rafter/problem/linear_solve.hpp>
 #include <rafter/problem/preconditioner_choice.hpp>
 #include <rafter/solve/near_null_space.hpp>
+#include <rafter/solve/vector_ops.hpp>
 
 #include <apps/rafter/stated_problem.hpp>
 
@@ -56,7 +63,7 @@ public:
   /// `options`: a problem file, of which the section [solver] and conditions on the null space count. Throws the errors
   /// of LinearSolve.
   Preconditioner(const op::Operator& A, MeshHandle& mesh, const std::string& options, int threads)
-      : A_(A), threads_(threads), identity_(A.device(), identity_entries(A)) {
+      : A_(A), threads_(threads), identity_(A.device(), identity_entries(A)), version_(A.data().version()) {
     const base::ThreadLimit limit(threads_);
     const auto file = io::parse_problem(options, "options", "");
     request_ = request_of(file);
@@ -87,16 +94,30 @@ public:
     const base::ThreadLimit limit(threads_);
     r.values.device_write();
     z.values.device_overwrite();
-    solve_->preconditioner().apply(r.values, z.values);
+    const auto& null_space = solve_->options().null_space;
+    if (null_space == nullptr || null_space->is_empty()) {
+      solve_->preconditioner().apply(r.values, z.values);
+    } else { // z has no part in the null space, and what r has there does not count, as symmetry needs it
+      const solvers::VectorOps ops(A_.device());
+      op::Vector balanced = A_.make_vector();
+      ops.copy(r.values, balanced);
+      null_space->project(balanced);
+      solve_->preconditioner().apply(balanced, z.values);
+    }
     identity_.copy_at(r.values, z.values);
     device::finish(*A_.device());
   }
 
-  /// Follows the values of the operator; false: another one must be made.
+  /// Says whether the operator has the values that this was made of, or that it has followed.
+  bool is_current() const { return version_ == A_.data().version(); }
+  /// Follows the values of the operator; false: another one must be made, as after an error, too.
   bool refresh() const {
     const std::scoped_lock lock(mutex_);
     const base::ThreadLimit limit(threads_);
-    return solve_->preconditioner().refresh();
+    const auto version = A_.data().version();
+    if (!solve_->preconditioner().refresh()) return false;
+    version_ = version;
+    return true;
   }
 
   const solvers::Preconditioner& get() const { return solve_->preconditioner(); }
@@ -107,6 +128,7 @@ private:
   int threads_;
   op::EntryList identity_;
   mutable std::mutex mutex_;
+  mutable std::atomic<std::uint64_t> version_; ///< of the values of the operator
   problem::Request request_;
   std::unique_ptr<const problem::LinearSolve> solve_; ///< refers to the request and the operator
 };
@@ -119,6 +141,7 @@ void bind_preconditioner(nb::module_& module) {
       .def(nb::init<const op::Operator&, MeshHandle&, const std::string&, int>(), nb::keep_alive<1, 2>(), Released())
       .def("apply", &Preconditioner::apply, Released())
       .def("refresh", &Preconditioner::refresh, Released())
+      .def_prop_ro("is_current", &Preconditioner::is_current)
       .def_prop_ro("description", [](const Preconditioner& self) { return self.get().description(); })
       .def_prop_ro("is_variable", [](const Preconditioner& self) { return self.get().is_variable(); })
       // Methods for symmetric operators have passed the check of that.

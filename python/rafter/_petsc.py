@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import atexit
+import weakref
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,7 +22,7 @@ def petsc_mat(A: Operator, assembled: bool = False) -> Any:
         ksp.setOperators(mat)                                       # with rafter.petsc_pc(A), or the options -pc_type jacobi
         ksp.setOperators(mat, rafter.petsc_mat(A, assembled=True))  # with what needs entries, such as -pc_type gamg
 
-    After A.update() the matrix-free one has the new values; mat.assemble() lets the preconditioners of a KSP know.
+    After A.update() the matrix-free one has the new values, and petsc_pc(A) follows; mat.assemble() lets preconditioners of PETSc know.
     """
     PETSc = _petsc()
     if not isinstance(A, Operator):
@@ -42,7 +44,7 @@ def petsc_pc(A: Operator | Preconditioner, kind: str | None = None, solver: Mapp
         ksp.setPC(rafter.petsc_pc(A, kind="amg"))
 
     Options of PETSc name it, too, for a KSP whose matrix is of petsc_mat: -pc_type python -pc_python_type rafter.PetscPC, and
-    -pc_rafter_kind amg. It is made anew, or follows, when PETSc sets it up for a matrix that has changed.
+    -pc_rafter_kind amg.
     """
     PETSc = _petsc()
     if isinstance(A, Preconditioner) and (kind is not None or solver is not None):
@@ -59,18 +61,36 @@ class _Through:
     """What is applied to vectors of PETSc, through vectors of the core, which are kept."""
 
     def __init__(self, of, A):
-        self.of, self.room = of, (A.vector(), A.row_vector())
+        self.of, self.A, self.core = of, A, None
 
     def __call__(self, x, y):
+        if self.core is not self.A.core:  # tune() makes another one
+            self.core, self.room = self.A.core, (self.A.vector(), self.A.row_vector())
         self.room[0].copy_from(x.array_r)
         self.of.apply(*self.room)
         self.room[1].core.copy_to(y.array_w)
 
 
-class _Matrix:
+class _Context:
+    """What PETSc calls. It may be freed after the interpreter, by which time what it has of the core is to be gone."""
+
+    _all = weakref.WeakSet()
+
+    def __init__(self):
+        self._all.add(self)
+
+    @staticmethod
+    @atexit.register
+    def _forget():
+        for context in list(_Context._all):
+            vars(context).clear()
+
+
+class _Matrix(_Context):
     """The methods that PETSc calls of a matrix of the type python."""
 
     def __init__(self, A):
+        super().__init__()
         self.A = A
         self._apply, self._apply_transpose = _Through(A, A), None
 
@@ -91,10 +111,11 @@ class _Matrix:
         viewer.printfASCII(f"  rafter.Operator, matrix-free, {len(self.A.constrained)} rows fixed by conditions; kernels: {kernels}\n")
 
 
-class PetscPC:
+class PetscPC(_Context):
     """The methods that PETSc calls of a preconditioner of the type python."""
 
     def __init__(self, M=None):
+        super().__init__()
         self.M = M
         self._kind, self._apply = None, None
 
@@ -103,15 +124,12 @@ class PetscPC:
 
     def setUp(self, pc):
         if self.M is None:
-            matrix = pc.getOperators()[1]
-            context = matrix.getPythonContext() if matrix.getType() == "python" else None
-            if not isinstance(context, _Matrix):
-                raise _core.InputError("rafter.PetscPC preconditions matrices of rafter.petsc_mat(A), which are not assembled")
+            contexts = [matrix.getPythonContext() for matrix in pc.getOperators()[::-1] if matrix.getType() == "python"]
+            context = next((context for context in contexts if isinstance(context, _Matrix)), None)
+            if context is None:
+                raise _core.InputError("rafter.PetscPC is for matrices of rafter.petsc_mat(A), and both of this KSP are others or assembled")
             self.M = Preconditioner(context.A, kind=self._kind)
-        elif self._apply is not None:  # the matrix has changed since
-            self.M.update()
-        if self._apply is None:
-            self._apply = _Through(self.M, self.M.operator)
+        self._apply = self._apply or _Through(self.M, self.M.operator)
 
     def apply(self, pc, x, y):
         self._apply(x, y)

@@ -28,7 +28,8 @@ class Preconditioner(scipy.sparse.linalg.LinearOperator):
     of lower degrees and of the meshes that the mesh was refined from. solver: the keys of [solver] of a problem file, such as
     {"multigrid": {"cycle": "W"}, "method": "gmres"}. The method is that of the iteration, "cg" where none is named: operators that are
     not symmetric are refused for cg and minres, and taken for gmres and bicgstab. Its tolerances are not read. null_space: NullSpace.
-    Rows that conditions fix are those of the identity, as in the Operator. It is used by one thread at a time.
+    Rows that conditions fix are those of the identity, as in the Operator. After A.update() its next application begins with what follows
+    from the values; one that is to stay as it is has an operator of its own. It is used by one thread at a time.
     """
 
     def __init__(self, a: Operator | ufl.Form, bcs: DirichletBC | Iterable[DirichletBC] = (), kind: str | None = None,
@@ -54,16 +55,26 @@ class Preconditioner(scipy.sparse.linalg.LinearOperator):
         leaves = [leaf for argument in arguments for leaf in a._lowering.leaves(argument.ufl_function_space(), argument.part())]
         text = _text(leaves, solver, [null_space] if isinstance(null_space, NullSpace) else null_space)
         mesh = space_of(arguments[0].ufl_function_space()).mesh.core
-        self._make = lambda: (a.core, _core.Preconditioner(a.core, mesh, text, threads))
-        self._of, self.core = self._make()
-        self._room = None
+        self._make = lambda: _core.Preconditioner(a.core, mesh, text, threads)
+        self._of, self._made, self._room = a.core, self._make(), None
         super().__init__(np.dtype(float), a.shape)
 
+    @property
+    def core(self):
+        """That of the core. It has the values that its operator has now."""
+        if self._of is self.operator.core and self._made is not None:
+            made, self._made = self._made, None  # what could not follow is of no use
+            if made.is_current or made.refresh():
+                self._made = made
+        if self._made is None or self._of is not self.operator.core:
+            self._of, self._made, self._room = self.operator.core, None, None
+            self._made = self._make()
+        return self._made
+
     def update(self) -> Preconditioner:
-        """Takes the present values of the functions and constants in the form, as the operator does too."""
+        """Takes the present values of the functions and constants in the form now, and so does its operator."""
         self.operator.update()
-        if self._of is not self.operator.core or not self.core.refresh():
-            self._of, self.core = self._make()
+        _ = self.core
         return self
 
     def apply(self, r: Vector, z: Vector) -> Vector:
@@ -74,9 +85,11 @@ class Preconditioner(scipy.sparse.linalg.LinearOperator):
     def _matvec(self, r):
         if np.iscomplexobj(r):
             raise _core.InputError("the preconditioner is real; apply it to the real and the imaginary part")
+        core = self.core
         room, self._room = self._room or (self.operator.vector(), self.operator.vector()), None
         room[0].copy_from(r)
-        z = self.apply(*room).to_numpy()
+        core.apply(room[0].core, room[1].core)
+        z = room[1].to_numpy()
         self._room = room
         return z
 
@@ -100,7 +113,7 @@ def _text(leaves, solver, null_space):
     """A problem file with these fields, whose mesh and form stand for those of the operator: its reader knows every key."""
     names = [leaf.name for leaf in leaves]
     if len(set(names)) < len(names):
-        if isinstance(solver.get("blocks"), (list, tuple)) or solver["preconditioner"] == "block" or null_space:
+        if solver.get("preconditioner") == "block" or null_space:
             raise _core.InputError("fields of a MixedFunctionSpace have no names of their own here: take a mixed element of basix.ufl")
         names = [f"{name}_{i}" for i, name in enumerate(names)]
     lines = ['mesh.box = { cells = [2, 2, 2], shape = "hexahedron" }']
@@ -110,7 +123,9 @@ def _text(leaves, solver, null_space):
     tests = ["v"] if len(names) == 1 else [f"v_{name}" for name in names]
     lines.append("forms.a = " + json.dumps(" + ".join(f"inner({name}, {test})*dx" for name, test in zip(names, tests))))
     if isinstance(solver.get("blocks"), (list, tuple)):
-        solver = solver | {"blocks": dict(zip(names, solver["blocks"], strict=True))}
+        if len(solver["blocks"]) != len(names):
+            raise _core.InputError(f"blocks are a list with one for each of {len(names)} fields, found {len(solver['blocks'])}")
+        solver = solver | {"blocks": dict(zip(names, solver["blocks"]))}
     lines += ["[solver]", *(f"{key} = {_toml(value)}" for key, value in solver.items())]
     for of in null_space:
         field, kind, values, point = of.core([leaf.size for leaf in leaves])

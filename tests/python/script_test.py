@@ -119,11 +119,12 @@ class ScriptTest(unittest.TestCase):
     def test_tests_of_the_package_for_python_have_an_environment_of_their_own(self):
         self.run_script("test", RAFTER_NEEDS_PYTHON="1")
         self.assertRegex(self.done, r"python3 -m venv --clear \S+/build/python-env\npip install -q -r \S+requirements.txt -r \S+requirements-more.txt\n(pip install .*fenics-ufl==.*\n)+"
-                                    r"cmake .*RAFTER_PYTHON_PACKAGE=ON -DPython_EXECUTABLE=\S+/build/python-env/bin/python\n")
+                                    r"python3 -m venv --clear \S+/build/python-petsc --system-site-packages\n"
+                                    r"pip install -q nanobind-backend==\S+ fenics-ufl==\S+ pytest==\S+\ncmake .*RAFTER_PYTHON_PACKAGE=ON -DPython_EXECUTABLE=\S+/build/python-env/bin/python\n")
         self.run_script("test", RAFTER_NEEDS_PYTHON="1")
         self.assertNotIn("pip", self.done)
         self.run_script("test", RAFTER_NEEDS_PYTHON="1", RAFTER_OTHER_PYTHONS=str(self.machine / "bin/python3"))
-        self.assertRegex(self.done, r"python3 -m venv --clear \S+/build/python-env-\S+\npip install -q -r \S+requirements.txt\ncmake ")
+        self.assertRegex(self.done, r"python3 -m venv --clear \S+/build/python-env-\S+\npip install -q -r \S+requirements.txt\npython3 .*/python-petsc .*\npip .*\ncmake ")
         with open(self.root / "python/requirements.txt", "a") as requirements:
             requirements.write("another==1.0\n")
         (self.machine / "fails").write_text("pip\n")
