@@ -83,8 +83,8 @@ struct Problem {
   std::shared_ptr<const op::Vector> initial{};
   /// Device, quadrature, plan and Dirichlet conditions, whose values may be expressions of parameters and the time.
   op::OperatorOptions discretisation{};
-  /// Conditions that fix what the operator leaves open, one per field at most: of residual forms what the tangent at the
-  /// first state does.
+  /// Conditions that fix what the operator leaves open, one per field at most: of residual forms what the tangent at
+  /// the first state does.
   std::vector<solvers::NullSpaceCondition> null_space{};
 
   /// The solver of linear systems. A method that is not named is chosen (choose_before_kernels, choose_method).
