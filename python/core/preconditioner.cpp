@@ -69,18 +69,17 @@ public:
     request_ = request_of(file);
     const auto choice = app::preconditioner_of(file, mesh.generations());
     const auto null_space = null_space_of(file, A.system());
-    const problem::LinearParts parts{
-        .null_space = [&] { return solvers::make_null_space(A, null_space); },
-        .preconditioner =
-            [&](solvers::SolverOptions& solver) {
-              solver.near_null_space = [&A] { return solvers::make_near_null_space(A.system()); };
-              if (solvers::find_method(solver.method).is_direct) return;
-              if (solver.preconditioner == "multigrid")
-                solver.hierarchy = problem::make_hierarchy(A, *choice.multigrid, null_space);
-              if (solver.preconditioner == "block")
-                solver.blocks = problem::make_blocks(A, choice, *solver.null_space, null_space);
-            }};
-    solve_ = std::make_unique<problem::LinearSolve>(request_, A, parts);
+    parts_ = {.null_space = [&A, null_space] { return solvers::make_null_space(A, null_space); },
+              .preconditioner =
+                  [&A, choice, null_space](solvers::SolverOptions& solver) {
+                    solver.near_null_space = [&A] { return solvers::make_near_null_space(A.system()); };
+                    if (solvers::find_method(solver.method).is_direct) return;
+                    if (solver.preconditioner == "multigrid")
+                      solver.hierarchy = problem::make_hierarchy(A, *choice.multigrid, null_space);
+                    if (solver.preconditioner == "block")
+                      solver.blocks = problem::make_blocks(A, choice, *solver.null_space, null_space);
+                  }};
+    solve_ = std::make_unique<problem::LinearSolve>(request_, A, parts_);
   }
 
   /// z = M^-1 r. What others wrote to the entries of r counts: what the host knew of them is left.
@@ -130,7 +129,8 @@ private:
   mutable std::mutex mutex_;
   mutable std::atomic<std::uint64_t> version_; ///< of the values of the operator
   problem::Request request_;
-  std::unique_ptr<const problem::LinearSolve> solve_; ///< refers to the request and the operator
+  problem::LinearParts parts_;
+  std::unique_ptr<const problem::LinearSolve> solve_; ///< refers to the request, the parts and the operator
 };
 
 } // namespace
