@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include <rafter/base/error.hpp>
 #include <rafter/mesh/generations.hpp>
 #include <rafter/operator/operator.hpp>
 #include <rafter/space/discretisation.hpp>
@@ -45,7 +46,20 @@ struct SpaceHandle {
 /// A vector on the device of an operator, which other packages see through DLPack.
 struct DeviceVector {
   op::Vector values;
-  int number = 0; ///< of the device among those of its kind
+  int number = 0;         ///< of the device among those of its kind
+  bool is_shared = false; ///< whether others have its entries, and may write to them at any time
+
+  /// Leaves what the host knows of the entries where others may have written to them since.
+  void forget_host() {
+    if (is_shared) values.device_write();
+  }
+  /// Throws InputError where a kernel of this device cannot have the entries.
+  void require_on(const std::shared_ptr<device::Device>& device) const {
+    const auto& own = values.device();
+    if (own == device || (own->shares_host_memory() && device->shares_host_memory())) return;
+    throw base::InputError("the vector is on a device '" + own->name() + "', and the operator on another one, '" +
+                           device->name() + "'; A.vector() makes vectors where A is");
+  }
 };
 
 } // namespace rafter::python

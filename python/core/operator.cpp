@@ -6,6 +6,7 @@
 #include <rafter/operator/linear_form.hpp>
 #include <rafter/operator/matrix/sparse_assembly.hpp>
 #include <rafter/operator/operator.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/problem/planners.hpp>
 #include <rafter/schedule/plan.hpp>
 
@@ -60,6 +61,12 @@ auto compressed_rows(const op::Operator& A) {
       to_numpy(std::vector<std::int64_t>(matrix.row_offsets.begin(), matrix.row_offsets.end()), {num_starts}));
 }
 
+std::vector<std::string> rules_of(const op::FormKernels& kernels) {
+  std::vector<std::string> result;
+  for (const auto& info : kernels.info()) result.push_back(info.quadrature);
+  return result;
+}
+
 /// Name, plan, rule of quadrature and text of each kernel.
 using Kernel = std::tuple<std::string, std::string, std::string, std::string>;
 
@@ -107,11 +114,13 @@ void bind_operator(nb::module_& module) {
            })
       .def("compressed_rows", &compressed_rows)
       .def("kernels", &kernels_of);
+  // Vectors and numbers come with the rules of quadrature of their kernels.
   module.def("assemble_vector",
              [](const form::Form& form, const Spaces& spaces, const RunArguments& run, const DataArguments& data) {
                const auto system = system_of(spaces);
                const auto options = run.options();
                std::vector<double> result;
+               std::vector<std::string> rules;
                {
                  const nb::gil_scoped_release unlock;
                  op::LinearForm L(form, system, options);
@@ -121,9 +130,10 @@ void bind_operator(nb::module_& module) {
                  L.assemble(b);
                  const auto values = b.host_read();
                  result.assign(values.begin(), values.end());
+                 rules = rules_of(L.kernels());
                }
                const auto size = result.size();
-               return to_numpy(std::move(result), {size});
+               return std::make_pair(to_numpy(std::move(result), {size}), std::move(rules));
              });
   module.def("assemble_scalar",
              [](const form::Form& form, const Spaces& spaces, const RunArguments& run, const DataArguments& data) {
@@ -132,7 +142,8 @@ void bind_operator(nb::module_& module) {
                const auto options = run.options();
                op::Functional functional(form, system, options);
                set_data(functional, data, op::device_of(options, *system.discretisation));
-               return functional();
+               const double value = functional();
+               return std::make_pair(value, rules_of(functional.kernels()));
              });
 }
 

@@ -91,8 +91,9 @@ public:
     if (&r == &z) throw base::InputError("the preconditioner takes two vectors, found one");
     const std::scoped_lock lock(mutex_); // it keeps vectors of its own
     const base::ThreadLimit limit(threads_);
-    r.values.device_write();
-    z.values.device_overwrite();
+    r.require_on(A_.device());
+    z.require_on(A_.device());
+    r.forget_host();
     const auto& null_space = solve_->options().null_space;
     if (null_space == nullptr || null_space->is_empty()) {
       solve_->preconditioner().apply(r.values, z.values);

@@ -39,6 +39,7 @@ std::pair<int, int> dlpack_device(const DeviceVector& self) {
 /// entries is stale from now on.
 nb::ndarray<nb::array_api> shared(const std::shared_ptr<DeviceVector>& self) {
   auto& values = self->values;
+  self->is_shared = true;
   auto* const buffer = values.device_write();
   device::finish(*values.device()); // others do not know its queue
   const auto [kind, number] = dlpack_device(*self);
@@ -51,8 +52,9 @@ nb::ndarray<nb::array_api> shared(const std::shared_ptr<DeviceVector>& self) {
 /// y = A x. What others wrote to the entries counts: what the host knew of them is left.
 void apply(const op::Operator& A, DeviceVector& x, DeviceVector& y) {
   const nb::gil_scoped_release unlock;
-  x.values.device_write();
-  y.values.device_overwrite();
+  x.require_on(A.device());
+  y.require_on(A.device());
+  x.forget_host();
   A.apply(x.values, y.values);
   device::finish(*A.device());
 }
@@ -67,10 +69,12 @@ void bind_vector(nb::module_& module) {
            [](DeviceVector& self, const Doubles& values) {
              require_size(self.values, values.size());
              std::copy_n(values.data(), values.size(), self.values.host_overwrite().begin());
+             self.forget_host(); // others see them now
            })
       .def("copy_to",
-           [](const DeviceVector& self, nb::ndarray<double, nb::c_contig, nb::device::cpu> values) {
+           [](DeviceVector& self, nb::ndarray<double, nb::c_contig, nb::device::cpu> values) {
              require_size(self.values, values.size());
+             self.forget_host();
              std::ranges::copy(self.values.host_read(), values.data());
            })
       .def("__dlpack_device__", &dlpack_device)

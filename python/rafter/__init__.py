@@ -31,6 +31,7 @@ _LAZY = {
     "by_tag": "_spaces",
     "assemble": "_operator",
     "Operator": "_operator",
+    "Vector": "_operator",
     "Preconditioner": "_preconditioner",
     "PetscPC": "_petsc",
     "petsc_mat": "_petsc",
@@ -72,7 +73,7 @@ def _warn(text):
     import warnings
 
     level, frame = 2, sys._getframe(1)  # the line of the user, outside of the package
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("rafter"):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == __name__:
         level, frame = level + 1, frame.f_back
     warnings.warn(text, stacklevel=level)
 

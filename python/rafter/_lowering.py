@@ -6,6 +6,7 @@ left are sums, products and functions of components. Each component becomes one 
 """
 
 import sys
+import threading
 
 import numpy as np
 import ufl
@@ -82,6 +83,10 @@ class Lowering:
 
     def form(self, form, are_unknowns_data=False):
         """The form of the core; None for a form without integrals. are_unknowns_data: functions that are solved for are given ones in it."""
+        with _Places():
+            return self._form(form, are_unknowns_data)
+
+    def _form(self, form, are_unknowns_data):
         if form is None or isinstance(form, (ufl.ZeroBaseForm, Zero)) or (isinstance(form, (int, float)) and form == 0):
             return None
         if not isinstance(form, ufl.Form):
@@ -91,7 +96,7 @@ class Lowering:
         self._require_plain(form)
         self._are_unknowns_data = are_unknowns_data
         self._arguments += tuple(form.arguments())
-        with _Places(), _DeepRecursion():
+        with _DeepRecursion():
             integrals = [integral for block in _blocks(form) for integral in self._integrals(block)]
         degrees = {degree for _, kind, _, degree in integrals if kind == "cell"}
         if len(degrees) > 1:
@@ -351,11 +356,21 @@ class _Places:
 
 
 class _DeepRecursion:
-    """Sums of many terms are as deep as they are long."""
+    """Sums of many terms are as deep as they are long. The limit is one for all threads: the last one out puts it back."""
+
+    _lock, _inside, _limit = threading.Lock(), 0, 0
 
     def __enter__(self):
-        self.limit = sys.getrecursionlimit()
-        sys.setrecursionlimit(max(self.limit, 20_000))
+        cls = _DeepRecursion
+        with cls._lock:
+            if cls._inside == 0:
+                cls._limit = sys.getrecursionlimit()
+                sys.setrecursionlimit(max(cls._limit, 20_000))
+            cls._inside += 1
 
     def __exit__(self, *_):
-        sys.setrecursionlimit(self.limit)
+        cls = _DeepRecursion
+        with cls._lock:
+            cls._inside -= 1
+            if cls._inside == 0:
+                sys.setrecursionlimit(cls._limit)

@@ -179,7 +179,9 @@ def mesh_from_arrays(points: ArrayLike, cells: Mapping[str | tuple[str, int], Ar
         if shape not in _NUM_CORNERS:
             raise _core.InputError(f"'{shape}' is no shape of cells; accepted: {', '.join(sorted(_NUM_CORNERS))}")
         dim = max(dim, _DIM[shape])
-        nodes = _table(nodes, f"cells of shape '{shape}'", len(points), _NUM_CORNERS[shape] if degree == 1 else None)
+        if not 1 <= degree <= 12:
+            raise _core.InputError(f"cells of shape '{shape}' have the degree {degree}; accepted are 1 and more")
+        nodes = _table(nodes, f"cells of shape '{shape}' and degree {degree}", len(points), _num_nodes(shape, degree))
         tags = _tags(cell_tags.pop((shape, degree), None), f"cell_tags of shape '{shape}'", len(nodes))
         if (degree == 1 or (degree == 2 and shape in _MIDDLES)) and points.shape[1] == _DIM[shape]:
             _turn_inverted(points, nodes, shape, degree)
@@ -202,9 +204,19 @@ def _key(key):
     return (key, 1) if isinstance(key, str) else (key[0], int(key[1]))
 
 
+def _num_nodes(shape, degree):
+    """Nodes of a cell."""
+    n = degree + 1
+    return {"interval": n, "triangle": n * (n + 1) // 2, "quadrilateral": n**2, "tetrahedron": n * (n + 1) * (n + 2) // 6, "hexahedron": n**3,
+            "prism": n * n * (n + 1) // 2, "pyramid": n * (n + 1) * (2 * n + 1) // 6}[shape]
+
+
 def _table(numbers, what, num_points, columns, least=0):
     """A table of numbers of points."""
-    table = np.array(numbers, dtype=np.int32)
+    table = np.array(numbers)
+    if table.size and not np.issubdtype(table.dtype, np.integer):
+        raise _core.InputError(f"{what} are numbers of points, found {table.dtype}")
+    table = table.astype(np.int32)
     if table.ndim != 2 or (columns is not None and table.shape[1] != columns) or (least < 0 and table.shape[1] > 4):
         raise _core.InputError(f"{what} have the shape {table.shape}; accepted is (number, {columns or 'nodes of one'})")
     if table.size and (table.min() < least or table.max() >= num_points):

@@ -14,7 +14,7 @@ import ufl
 
 from . import _core, _warn_of_caps
 from ._lowering import Lowering
-from ._spaces import DirichletBC
+from ._spaces import DirichletBC, conditions_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -35,6 +35,8 @@ class Vector:
 
     def copy_from(self, values: ArrayLike) -> Vector:
         """Takes values of the host."""
+        if np.iscomplexobj(values):
+            raise _core.InputError("vectors are real here")
         self.core.copy_from(np.ascontiguousarray(values, dtype=float).ravel())
         return self
 
@@ -74,7 +76,9 @@ class Operator(scipy.sparse.linalg.LinearOperator):
         if form is None or form.rank != 2:
             raise _core.InputError("Operator takes a bilinear form, with a test and a trial function")
         spaces = [_spaces(lowering, a, number) for number in (0, 1)]
-        bcs = [bcs] if isinstance(bcs, DirichletBC) else bcs
+        bcs = conditions_of(bcs)
+        if degree is not None and degree < 0:
+            raise _core.InputError(f"the degree of quadrature is {degree}; accepted are 0 and more")
         conditions, run = [bc.core(lowering) for bc in bcs], _core.RunArguments(device, threads, plan, degree)
         self._make = lambda: _core.Operator(form, *spaces, conditions, run, self._data())
         self.core, self._device, self._rooms = self._make(), device, []
@@ -85,7 +89,8 @@ class Operator(scipy.sparse.linalg.LinearOperator):
         return _core.DataArguments([(name, values) for name, _, values in self._lowering.data()], self._lowering.parameters())
 
     def update(self) -> Operator:
-        """Takes the present values of the functions and constants in the form. Nothing is compiled."""
+        """Takes the present values of the functions and constants in the form. Nothing is compiled. No other thread may apply the operator
+        meanwhile."""
         self.core.bind(self._data())
         return self
 
@@ -99,6 +104,8 @@ class Operator(scipy.sparse.linalg.LinearOperator):
 
     def apply(self, x: Vector, y: Vector) -> Vector:
         """y = A x on the device, without copies. Returns y, whose entries are there when it returns."""
+        if not isinstance(x, Vector) or not isinstance(y, Vector):
+            raise _core.InputError("apply(x, y) takes vectors of A.vector() and A.row_vector(); A @ x takes arrays")
         _core.apply_vectors(self.core, x.core, y.core)
         return y
 
@@ -188,9 +195,13 @@ def assemble(form: ufl.Form, device: str = "host", threads: int = 0, degree: int
     run = _core.RunArguments(device, threads, "", degree)
     data = _core.DataArguments([(name, values) for name, _, values in lowering.data()], lowering.parameters())
     if lowered.rank == 1:
-        return _core.assemble_vector(lowered, _spaces(lowering, form, 0), run, data)
+        values, rules = _core.assemble_vector(lowered, _spaces(lowering, form, 0), run, data)
+        _warn_of_caps(rules)
+        return values
     spaces = [core for _, core, _ in lowering.data()] or [_any_space(form)]
-    return _core.assemble_scalar(lowered, spaces, run, data)
+    value, rules = _core.assemble_scalar(lowered, spaces, run, data)
+    _warn_of_caps(rules)
+    return value
 
 
 def _any_space(form):

@@ -108,6 +108,8 @@ def _surface(pyvista, what, part, subdivide):
             raise _core.InputError(f"a Function or a Mesh is plotted, found {type(what).__name__}: rafter.Function(V).project(e) has expressions")
         if part is None and len(what.parts) > 1:
             raise _core.InputError(f"the function is on a mixed space: plot(u, part=i), i from 0 to {len(what.parts) - 1}")
+        if not 0 <= (part or 0) < len(what.parts):
+            raise _core.InputError(f"the function has no part {part}")
         field = _fields([what])[part or 0]
         mesh = what.function_space().mesh
         grid, degree, name = _grid(pyvista, mesh, [field]), max(what.parts[part or 0].leaf.degree, mesh.core.degree), field[0]
@@ -147,6 +149,8 @@ def _png(plotter):
 
 def plot_convergence(*solutions: Solution, names: Sequence[str] | None = None, path: str | os.PathLike | None = None) -> Picture:
     """A picture of the residuals of solutions over iterations, or over the steps of Newton's method."""
+    if not solutions or (names and len(names) != len(solutions)):
+        raise _core.InputError("plot_convergence takes one solution or more, and a name for each")
     curves, are_newton = [], False
     for number, solution in enumerate(solutions):
         record = solution.to_dict()
@@ -159,6 +163,8 @@ def plot_convergence(*solutions: Solution, names: Sequence[str] | None = None, p
 
 def plot_roofline(*operators: Operator, names: Sequence[str] | None = None, path: str | os.PathLike | None = None) -> Picture:
     """A picture of operations per second over operations per byte, below the ceilings of the machine. Operators are timed."""
+    if not operators or (names and len(names) != len(operators)):
+        raise _core.InputError("plot_roofline takes one operator or more, and a name for each")
     names = names or [f"operator with {A.shape[0]} rows" for A in operators]
     curves = [(name, [(speed["flops_per_byte"], speed["executed_gflops"])]) for name, speed in zip(names, [A.speed() for A in operators])]
     picture = Picture(_core.roofline(operators[0].core, "operations that are executed, compulsory bytes", curves))

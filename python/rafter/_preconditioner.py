@@ -13,7 +13,7 @@ import ufl
 
 from . import _core
 from ._operator import Operator, Vector
-from ._problem import NullSpace, _toml
+from ._problem import NullSpace, _toml, in_words_of_python
 from ._spaces import DirichletBC, space_of
 
 
@@ -45,6 +45,8 @@ class Preconditioner(scipy.sparse.linalg.LinearOperator):
         if a.shape[0] != a.shape[1]:
             raise _core.InputError(f"a preconditioner is of a square operator, and this one has {a.shape[0]} rows and {a.shape[1]} columns")
         solver = dict(solver or {})
+        if kind not in (None, "direct") and solver.get("method") == "direct":
+            raise _core.InputError(f'kind="{kind}" is no preconditioner of the method direct, which is one by itself: kind="direct"')
         if kind == "direct":
             solver["method"] = "direct"
         elif kind is not None or solver.get("method") != "direct":
@@ -55,7 +57,12 @@ class Preconditioner(scipy.sparse.linalg.LinearOperator):
         leaves = [leaf for argument in arguments for leaf in a._lowering.leaves(argument.ufl_function_space(), argument.part())]
         text = _text(leaves, solver, [null_space] if isinstance(null_space, NullSpace) else null_space)
         mesh = space_of(arguments[0].ufl_function_space()).mesh.core
-        self._make = lambda: _core.Preconditioner(a.core, mesh, text, threads)
+
+        def make():
+            with in_words_of_python():
+                return _core.Preconditioner(a.core, mesh, text, threads)
+
+        self._make = make
         self._of, self._made, self._room = a.core, self._make(), None
         super().__init__(np.dtype(float), a.shape)
 
@@ -128,7 +135,7 @@ def _text(leaves, solver, null_space):
         solver = solver | {"blocks": dict(zip(names, solver["blocks"]))}
     lines += ["[solver]", *(f"{key} = {_toml(value)}" for key, value in solver.items())]
     for of in null_space:
-        field, kind, values, point = of.core([leaf.size for leaf in leaves])
+        field, kind, values, point = of.core([leaf.size for leaf in leaves], names)
         values = _toml(values if leaves[field].shape else values[0]) if values else "true"
         lines += ["[[constraint]]", f'field = "{names[field]}"', f"{'value' if kind == 'point' else kind} = {values}"]
         lines += [f"point = {_toml(point)}"] if kind == "point" else []

@@ -7,6 +7,7 @@ import contextlib
 import functools
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +18,7 @@ import ufl
 
 from . import _core, _warn_of_caps
 from ._lowering import Lowering
-from ._spaces import DirichletBC, Function, LeafValues, field_names, flat, space_of
+from ._spaces import DirichletBC, Function, LeafValues, conditions_of, field_names, flat, space_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -149,12 +150,11 @@ class Problem:
         for name, value in named.items():
             if value is not None and not isinstance(value, dict):
                 raise _core.InputError(f"{name} is a dictionary, found {type(value).__name__}")
-        wrong = [bc for bc in ([] if isinstance(bcs, DirichletBC) else bcs) if not isinstance(bc, DirichletBC)]
-        if wrong:
-            raise _core.InputError(f"bcs are rafter.DirichletBC, found {type(wrong[0]).__name__}")
         self.equation = equation
-        self.bcs = [bcs] if isinstance(bcs, DirichletBC) else list(bcs)
+        self.bcs = conditions_of(bcs)
         self.null_space = [null_space] if isinstance(null_space, NullSpace) else list(null_space)
+        if not all(isinstance(of, NullSpace) for of in self.null_space):
+            raise _core.InputError("null_space is a rafter.NullSpace, or a list of them")
         self.energy, self.preconditioner, self.functionals, self.exact, self.title = energy, preconditioner, functionals or {}, exact or {}, title
         self.sections = {"solver": solver, "newton": newton, "output": output, "check": check, "numerics": numerics}
         self.output_fields = output_fields or {}
@@ -232,12 +232,12 @@ class Problem:
         progress: True prints what happens; or a function of a line of text. check: raise SolverError where the solve does not converge
         or errors are too large, with the text of the command.
         """
-        with _followed(progress) as callbacks, _in_words_of_python():
+        with _followed(progress) as callbacks, in_words_of_python():
             core = self.core().solve(*callbacks)
         parts = [part for unknown in self.unknowns for part in unknown.parts]
         for i, part in enumerate(parts):
             part.values[:] = core.values(i)
-        with _in_words_of_python():
+        with in_words_of_python():
             return _checked(core, check)
 
 
@@ -305,6 +305,8 @@ def _fields(functions):
 
 def write(path: str | os.PathLike, *functions: Function) -> None:
     """Writes functions of one mesh to a VTK-HDF file, which ParaView opens: write("u.vtkhdf", u, p)."""
+    if not functions or not all(isinstance(function, Function) for function in functions):
+        raise _core.InputError("write(path, u, ...) takes one Function or more")
     _core.write(os.fspath(path), functions[0].function_space().mesh.core, _fields(functions))
 
 
@@ -344,7 +346,7 @@ _IN_PYTHON = {
 
 
 @contextlib.contextmanager
-def _in_words_of_python():
+def in_words_of_python():
     """Errors of the library as users of the package would write what they ask for."""
     try:
         yield
@@ -352,6 +354,7 @@ def _in_words_of_python():
         text = str(error)
         for there, here in _IN_PYTHON.items():
             text = text.replace(there, here)
+        text = re.sub(r"\boptions:\d+:\d+: (key )?", "", text)  # places in a text that the user has not written
         if text == str(error):
             raise
         raise type(error)(text) from None
@@ -432,15 +435,21 @@ def _problem_text(parts, names, is_residual, are_moving, sections, exact):
             overrides.append(f"output.file={_toml(keys.pop('file'))}")
         if keys:
             lines.append(f"[{section}]")
-            lines += [f"{key} = {_toml(value)}" for key, value in keys.items()]
+            lines += [f"{_key(key)} = {_toml(value)}" for key, value in keys.items()]
     return "\n".join(lines) + "\n", overrides
+
+
+def _key(name):
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", str(name)):
+        raise _core.InputError(f"{name!r} is no key of a problem file")
+    return name
 
 
 def _toml(value):
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {_toml(v)}" for key, v in value.items()) + " }"
+        return "{ " + ", ".join(f"{_key(key)} = {_toml(v)}" for key, v in value.items()) + " }"
     if isinstance(value, (list, tuple, np.ndarray)):
         return "[" + ", ".join(_toml(v) for v in value) + "]"
     if isinstance(value, (float, np.floating)):

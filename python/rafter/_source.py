@@ -29,7 +29,19 @@ def _frames():
         frame = frame.f_back
 
 
+def _is_nested(call, names):
+    """Whether a derivative of a derivative is written in one expression."""
+    def is_named(node):
+        name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+        return _plain(name) in names & _WRITTEN_AS["grad"]
+
+    return is_named(call) and any(isinstance(inner, ast.Call) and inner is not call and is_named(inner) for inner in ast.walk(call))
+
+
 def _lines_with(tree, names, first, last):
+    nested = {node.lineno for node in ast.walk(tree) if isinstance(node, ast.Call) and first <= node.lineno <= last and _is_nested(node, names)}
+    if nested:
+        return sorted(nested)
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, (ast.Name, ast.Attribute)) and first <= node.lineno <= last:
@@ -53,18 +65,18 @@ def place_of(*words):
         fallback = fallback or _text(path, [frame.f_lineno])
         try:
             tree = ast.parse(text)
-        except SyntaxError:
+        except (SyntaxError, ValueError, RecursionError, MemoryError):  # what is no file of Python, or a generated one
             continue
         lines_of_code = [line for _, _, line in frame.f_code.co_lines() if line is not None]
         is_module = frame.f_code.co_name == "<module>"
-        for first, last in [(1, 1 << 30)] if is_module else [(min(lines_of_code), max(lines_of_code)), (1, 1 << 30)]:
+        for first, last in [(1, 1 << 30)] if is_module else [(min(lines_of_code, default=1), max(lines_of_code, default=1)), (1, 1 << 30)]:
             if found := _lines_with(tree, names, first, last):
-                return _text(path, found[:3])
+                return _text(path, found[:3], "one of " if len(found) > 3 else "")
         if is_module:
             break
     return fallback
 
 
-def _text(path, lines):
+def _text(path, lines, which=""):
     shown = "; ".join(f"line {line}: {linecache.getline(path, line).strip()}" for line in lines)
-    return f"{os.path.basename(path)}, {shown}"
+    return f"{os.path.basename(path)}, {which}{shown}{' ...' if which else ''}"

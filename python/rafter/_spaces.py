@@ -40,7 +40,7 @@ class Leaf:
         self.name = name
         self.core = _core.space(mesh.core, "Lagrange", max(degree, 1), self.size if shape else 0, name, is_broken)
         self.mesh, self.dim = mesh, mesh.dim
-        self._nodes = self._cells = None
+        self._nodes = self._cells = self._weights = None
 
     @property
     def num_values(self):
@@ -69,8 +69,20 @@ class Leaf:
         return self._nodes
 
     def means(self, vector):
-        """Means over the nodes of each cell."""
-        return np.concatenate([vector[of_cells].reshape(len(of_cells), self.size, -1).mean(axis=2).ravel() for of_cells in self._cell_entries()])
+        """Means over cells: sums of the values at the nodes, weighed by the integrals of their functions."""
+        if self._weights is None:
+            v = _core.test_function(self.core)
+            integrand = v.at([0]) if self.shape else v
+            for c in range(1, self.size):
+                integrand = _core.apply("+", [integrand, v.at([c])])
+            run = _core.RunArguments("host", 0, "", None)
+            self._weights, _ = _core.assemble_vector(_core.form([(integrand, "cell", [], -1)]), [self.core], run, _core.DataArguments([], []))
+        result = []
+        for of_cells in self._cell_entries():
+            shape = (len(of_cells), self.size, -1)
+            weights = self._weights[of_cells].reshape(shape)
+            result.append((vector[of_cells].reshape(shape) * weights).sum(axis=2) / weights.sum(axis=2))
+        return np.concatenate([of_group.ravel() for of_group in result])
 
     def core_values(self, values):
         """The vector of the core for values of a function."""
@@ -117,8 +129,8 @@ class FunctionSpace(ufl.FunctionSpace):
             offsets = itertools.accumulate((math.prod(shape) for _, shape, _ in self._leaf_arguments), initial=0)
             if names is None:
                 names = ["u"] if len(self._leaf_arguments) == 1 else [f"u{i}" for i in range(len(self._leaf_arguments))]
-            made[key] = [Leaf(self.mesh, *arguments, offset, name)
-                         for arguments, offset, name in zip(self._leaf_arguments, offsets, names)]
+            made.setdefault(key, [Leaf(self.mesh, *arguments, offset, name)
+                                  for arguments, offset, name in zip(self._leaf_arguments, offsets, names)])
         return made[key]
 
     @property
@@ -206,12 +218,21 @@ class LeafValues:
         size, shape = self.leaf.size, (*self.leaf.shape, len(points))
         found = value(points.T) if callable(value) else value
         try:
-            found = np.asarray(found, dtype=float)
-        except ValueError:
-            found = np.stack([np.broadcast_to(np.asarray(one, dtype=float), len(points)) for one in found])
+            found = np.asarray(found)
+        except ValueError:  # components of which some are numbers
+            try:
+                found = np.stack([np.broadcast_to(np.asarray(one), len(points)) for one in found])
+            except (ValueError, TypeError):
+                raise _core.InputError(f"interpolate: components are numbers or arrays of {len(points)} values at the nodes") from None
+        if np.iscomplexobj(found):
+            raise _core.InputError("functions are real here")
+        try:
+            found = found.astype(float)
+        except (TypeError, ValueError):
+            raise _core.InputError(f"interpolate takes numbers, functions of x and expressions, found an array of {found.dtype}") from None
         if found.shape in (shape, (size, len(points))):
             found = found.reshape(-1, len(points)).T
-        elif found.size in (1, size) and found.shape != (len(points),):
+        elif found.size in (1, size):
             found = np.broadcast_to(found.reshape(1, -1), (len(points), size))
         else:
             raise _core.InputError(f"interpolate: values of shape {found.shape} at {len(points)} nodes; accepted is {shape}")
@@ -221,7 +242,7 @@ class LeafValues:
     def _interpolate_expression(self, value):
         if value.ufl_shape != self.leaf.shape:
             raise _core.InputError(f"interpolate: the expression has the shape {value.ufl_shape}, and the function {self.leaf.shape}")
-        e, known = _lowered(value)
+        e, known = _lowered(value, self.leaf.mesh)
         if not known:
             points, entries = self.leaf.nodes()
             self.values[entries] = flat(e).at_points(np.ascontiguousarray(points))
@@ -233,23 +254,32 @@ class LeafValues:
 
     def project(self, value):
         """See Function.project."""
-        e, known = _lowered(ufl.as_ufl(value))
+        value = ufl.as_ufl(value)
+        if math.prod(value.ufl_shape) != self.leaf.size:
+            raise _core.InputError(f"project: the expression has the shape {value.ufl_shape}, and the function {self.leaf.shape}")
+        e, known = _lowered(value, self.leaf.mesh)
         values = self.leaf.core.project(flat(e), known)
         self.values[:] = self.leaf.means(values) if self.leaf.degree == 0 else values
         return self
 
 
-def _lowered(value):
-    """An expression of the core, and the functions in it with their values."""
+def _lowered(value, mesh):
+    """An expression of the core, and the functions in it, which are on this mesh, with their values."""
     from ._lowering import Lowering
 
+    for domain in ufl.domain.extract_domains(value):
+        if mesh_of(domain) is not mesh:
+            raise _core.InputError("the expression is on another mesh than the function that takes it; interpolate(f) takes a Function f of another mesh")
     lowering = Lowering(constants_are_numbers=True)
     e = lowering.expression(value)
     return e, [(core, known) for _, core, known in lowering.data()]
 
 
 # Names that texts of problem files read otherwise.
-_RESERVED = {"x", "n", "v", "t", "dx", "ds", "dt", "pi"}
+_RESERVED = {"x", "n", "v", "t", "dx", "ds", "dt", "pi", "e", "load_factor", "grad", "div", "curl", "inner", "dot", "cross", "outer", "tr", "det", "inv",
+             "sym", "skew", "dev", "transpose", "identity", "sqrt", "exp", "ln", "log", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh",
+             "tanh", "abs", "sign", "min", "max", "min_value", "max_value", "pow", "conditional", "variable", "diff", "as_vector", "as_matrix", "if", "and",
+             "or", "not", "eq", "ne", "lt", "le", "gt", "ge", "max_l2_error", "max_h1_error", "facet_area", "cell_volume"}
 
 
 def field_names(name, count):
@@ -423,19 +453,22 @@ class DirichletBC:
             function = self._function(self.value, leaf)
         else:
             values = [_core.Expr(float(value)) for value in np.ravel(np.asarray(self.value, dtype=float))]
-            if len(values) == 1 and leaf.shape:
-                values *= len(self.components) or leaf.size
-            expression = self._padded(_core.as_tensor(values) if leaf.shape else values[0], leaf)
+            expression = self._padded(_core.as_tensor(values) if len(values) > 1 else values[0], leaf)
         where = None if self.where is None else (lambda x: bool(self.where(np.asarray(x))))
         return _core.Condition(leaf.core, self.tags, self.components, expression, function, where)
 
     def _padded(self, e, leaf):
-        """The expression of all components, 0 for those that are not fixed."""
-        if not self.components or not leaf.shape or e.shape == [leaf.size]:
+        """The expression of all components, 0 for those that are not fixed. A scalar is that of each component that is fixed."""
+        if not leaf.shape or e.shape == [leaf.size]:
             return e
-        given = [e] if not e.shape else [e.at([i]) for i in range(e.shape[0])]
+        fixed = self.components or range(leaf.size)
+        given = [e] * len(fixed) if not e.shape else [e.at([i]) for i in range(e.shape[0])]
+        if len(given) != len(fixed):
+            raise _core.InputError(f"DirichletBC: {len(given)} values for {len(fixed)} components; accepted are one, {len(fixed)} or {leaf.size}")
         rows = [_core.Expr(0.0)] * leaf.size
-        for component, row in zip(self.components, given):
+        for component, row in zip(fixed, given):
+            if not 0 <= component < leaf.size:
+                raise _core.InputError(f"DirichletBC: there is no component {component}; there are {leaf.size}")
             rows[component] = row
         return _core.as_tensor(rows)
 
@@ -451,3 +484,12 @@ class DirichletBC:
             return found.tolist()
 
         return at
+
+
+def conditions_of(bcs):
+    """Conditions as a list; a single one stands for itself."""
+    result = [bcs] if isinstance(bcs, DirichletBC) else list(bcs)
+    for bc in result:
+        if not isinstance(bc, DirichletBC):
+            raise _core.InputError(f"bcs are rafter.DirichletBC, found {type(bc).__name__}")
+    return result

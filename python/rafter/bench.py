@@ -97,6 +97,8 @@ def simplex(operators: Sequence[str] = tuple(OPERATORS), dims: Sequence[int] = (
     wrong = [name for name in operators if name not in OPERATORS]
     if wrong:
         raise _core.InputError(f"there is no operator {', '.join(wrong)}; accepted are {', '.join(OPERATORS)}")
+    if set(dims) - set(DEGREES):
+        raise _core.InputError(f"dims are of {', '.join(map(str, DEGREES))}, found {dims}")
     result = Rows()
     for dim in dims:
         n = round(math.sqrt(triangles / 2)) if dim == 2 else round((tetrahedra / 6) ** (1 / 3))

@@ -54,6 +54,30 @@ def test_other_packages_share_vectors_of_the_host():
     assert shared[1] == 2 and np.isfinite(seen).all()
 
 
+def test_what_others_write_is_seen_whenever_they_write_it():
+    """On a device with memory of its own, which can be seen here: that which checks every access."""
+    A = laplace("checked")
+    x = A.vector(np.ones(A.shape[1]))
+    shared = np.from_dlpack(x)
+    for value in (2.0, 3.0):
+        shared[:] = value
+        assert (x.to_numpy() == value).all()
+    x.copy_from(np.full(A.shape[1], 5.0))
+    assert (shared == 5).all()
+
+
+def test_vectors_of_other_devices_are_refused():
+    A, B = laplace(), laplace("checked")
+    with pytest.raises(rafter.InputError, match="another one"):
+        A.apply(B.vector(), B.row_vector())
+    with pytest.raises(rafter.InputError, match="another one"):
+        B.apply(A.vector(), A.row_vector())
+    with pytest.raises(rafter.InputError, match="A @ x takes arrays"):
+        A.apply(np.zeros(A.shape[1]), A.row_vector())
+    C = laplace()
+    assert not C.apply(A.vector(), C.row_vector()).to_numpy().any()  # memory of the host is that of all
+
+
 def test_kinds_of_memory_are_those_of_dlpack():
     assert laplace().vector().__dlpack_device__() == (1, 0)
     try:

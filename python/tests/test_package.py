@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The package for Python, against exact solutions, the command, and matrices of scikit-fem."""
 
-import json
 import math
 import pathlib
 import subprocess

@@ -59,7 +59,10 @@ ResidualStart choose_for_residual(Request request, solvers::ResidualProblem& equ
     result.null_space = null_space();
     request.solver.null_space = result.null_space.null_space();
   }
-  result.choice = choose_for_tangents(request, A, start, [&](const op::Vector& state) { equations.linearise(state); });
+  // Making it again there refuses null functions of the first tangent that others see.
+  const auto examine_near = null_space ? std::function<void()>([&] { null_space(); }) : nullptr;
+  result.choice = choose_for_tangents(
+      request, A, start, [&](const op::Vector& state) { equations.linearise(state); }, examine_near);
   return result;
 }
 
@@ -77,7 +80,9 @@ MethodChoice choose_for_steps(const Request& request, solvers::ThetaStepper& ste
       own.solver.null_space = fixed.null_space();
       stepper.use_null_space(std::move(fixed));
     }
-    return choose_for_tangents(own, A, state, [&](const op::Vector& other) { stepper.bind(first, other); });
+    const auto examine_near = null_space ? std::function<void()>([&] { null_space(); }) : nullptr;
+    return choose_for_tangents(
+        own, A, state, [&](const op::Vector& other) { stepper.bind(first, other); }, examine_near);
   }
   const Probe probe = make_probe(A, 1);
   require_finite(A, probe, request);

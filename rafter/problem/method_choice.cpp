@@ -210,13 +210,15 @@ MethodChoice choose_method(const Request& request, const op::Operator& A, const 
 }
 
 MethodChoice choose_for_tangents(const Request& request, const op::Operator& A, const op::Vector& start,
-                                 const std::function<void(const op::Vector&)>& linearise) {
+                                 const std::function<void(const op::Vector&)>& linearise,
+                                 const std::function<void()>& examine_near) {
   const Probe probe = make_probe(A, 1);
   require_finite(A, probe, request);
   auto choice = choose_method(request, A, probe);
   require_symmetric(A, probe, request, choice.method);
   if (const auto near = probe_near(A, start, linearise)) {
     const solvers::NullSpace none;
+    if (examine_near) examine_near();
     require_regular(A, *near, request, request.solver.null_space ? *request.solver.null_space : none);
     const bool is_open = !request.has_method && choice.reason.empty();
     if (is_open && asymmetry(A, *near, request) > 0) choice = choose_method(request, A, *near);

@@ -59,10 +59,12 @@ MethodChoice choose_method(const Request& request, const op::Operator& A, const 
 
 /// Does the same for a nonlinear problem, whose tangent at `start` is A; `linearise` moves A to another state. The
 /// tangent at a constant state may be symmetric or singular though others are not, so that the one at a random state
-/// near it is examined, too. A is at `start` again in the end. Throws InputError as require_finite() and
-/// require_symmetric() do, and as require_regular() does for the tangent near `start`.
+/// near it is examined, too, and `examine_near` is called there, if it is given. A is at `start` again in the end.
+/// Throws InputError as require_finite() and require_symmetric() do, and as require_regular() does for the tangent near
+/// `start`.
 MethodChoice choose_for_tangents(const Request& request, const op::Operator& A, const op::Vector& start,
-                                 const std::function<void(const op::Vector&)>& linearise);
+                                 const std::function<void(const op::Vector&)>& linearise,
+                                 const std::function<void()>& examine_near = {});
 
 /// Returns the method to try after cg, which was chosen here, has failed with the preconditioner M: direct if the
 /// operator turned out not to be positive definite and the factors fit, else nothing.

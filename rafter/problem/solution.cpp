@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/operator/generate/kernel_info.hpp>
+#include <rafter/operator/linear_form.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/problem/measurement.hpp>
 #include <rafter/problem/prepared_problem.hpp>
 #include <rafter/solve/vector_ops.hpp>
@@ -29,17 +32,24 @@ std::vector<std::pair<std::string, std::int64_t>> cells_per_shape(const mesh::Me
   return counts;
 }
 
-/// The rules of the kernels of an operator, each once.
-std::vector<std::pair<std::string, std::string>> quadrature_of(const op::Operator& A) {
-  std::vector<std::pair<std::string, std::string>> rules;
-  for (const auto& kernel : A.info()) {
+using Rules = std::vector<std::pair<std::string, std::string>>;
+
+/// Adds the rules of kernels, each once.
+void add_rules(std::span<const op::KernelInfo> kernels, const std::string& of, Rules& rules) {
+  for (const auto& kernel : kernels) {
     if (kernel.quadrature.empty()) continue;
     const auto found = std::ranges::find(rules, kernel.quadrature, &std::pair<std::string, std::string>::second);
     if (found == rules.end())
-      rules.emplace_back(kernel.name, kernel.quadrature);
+      rules.emplace_back(of + kernel.name, kernel.quadrature);
     else
-      found->first += ", " + kernel.name;
+      found->first += ", " + of + kernel.name;
   }
+}
+
+Rules quadrature_of(const PreparedProblem& prepared) {
+  Rules rules;
+  add_rules(prepared.operator_a().info(), "", rules);
+  if (const auto* load = prepared.linear_form()) add_rules(load->kernels().info(), "right-hand side ", rules);
   return rules;
 }
 
@@ -48,7 +58,7 @@ report::SolveReport start_report(const PreparedProblem& prepared) {
   result.title = prepared.problem().title;
   for (const auto& space : prepared.system().spaces) result.dofs += space->num_dofs();
   result.cells = cells_per_shape(*prepared.system().mesh);
-  result.quadrature = quadrature_of(prepared.operator_a());
+  result.quadrature = quadrature_of(prepared);
   result.machine = report_machine(prepared.machine(), prepared.options().shared_device->num_threads());
   return result;
 }

@@ -162,11 +162,13 @@ solvers::NewtonResult run_newton(const PreparedProblem& prepared, const Residual
   options.monitor = [&progress, monitor = options.monitor](int iteration, double residual) {
     return progress.goes_on(iteration, residual) && (!monitor || monitor(iteration, residual));
   };
+  start.null_space.constrain(u); // Newton's steps have no part of null vectors
   solvers::NewtonResult result;
   at_preconditioner(problem.statement.places,
                     [&] { result = solvers::newton(*prepared.residual_problem(), u, options); });
-  start.null_space.constrain(u);
-  if (result.status != solvers::Status::converged) result.message += describe_unbalanced(prepared, start, u);
+  const bool is_found = result.status == solvers::Status::converged;
+  solvers::constrain(*prepared.residual_problem(), start.null_space, options.rtol, u, result);
+  if (!is_found) result.message += describe_unbalanced(prepared, start, u);
   return result;
 }
 

@@ -116,8 +116,8 @@ struct SolveReport {
   std::vector<std::pair<std::string, device::Copies>> copies;
   std::vector<OperatorReport> operators;
   MachineReport machine;
-  /// The rules of quadrature of the kernels of the operator, and why they were chosen (op::KernelInfo::quadrature); those
-  /// that are the same once, with the kernels' names.
+  /// The rules of quadrature of the kernels of the operator and of the right-hand side, and why they were chosen
+  /// (op::KernelInfo::quadrature); those that are the same once, with the kernels' names.
   std::vector<std::pair<std::string, std::string>> quadrature;
   std::vector<double> history;        ///< relative residual before the first and after each iteration
   std::int64_t peak_memory_bytes = 0; ///< most that was resident beyond what was at the start; 0: not known

@@ -91,6 +91,12 @@ private:
     else if (error > least_reported_error)
       result.warning = describe_trust(error);
     result.relative_error = error;
+    for (std::size_t field = 0; field < scales_.size(); ++field)
+      if (scales_[field] > 0)
+        result.warning +=
+            fmt::format("{}the values of field {} of {} are rounding errors: it vanishes, or is too small "
+                        "beside what its equations hold",
+                        result.warning.empty() ? "" : "; ", field + 1, scales_.size());
     return result;
   }
 

@@ -13,6 +13,8 @@
 #include <rafter/mesh/distribution.hpp>
 #include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/solve/field_balance.hpp>
+#include <rafter/solve/vector_ops.hpp>
+#include <rafter/space/constraints.hpp>
 #include <rafter/space/function_space.hpp>
 
 namespace rafter::solvers {
@@ -170,6 +172,34 @@ std::string ResidualProblem::describe_non_finite(const Vector& r, const Vector& 
     }
   }
   return found;
+}
+
+void constrain(NonlinearProblem& problem, const ConstrainedNullSpace& null_space, double rtol, Vector& u,
+               NewtonResult& result) {
+  if (null_space.null_space()->is_empty()) return;
+  const VectorOps ops(problem.tangent());
+  const auto size = [&] {
+    Vector r(u.device(), u.size());
+    problem.residual(u, r);
+    const auto entries = r.host_write();
+    for (const auto i : problem.constraints().entries) entries[static_cast<std::size_t>(i)] = 0;
+    return ops.norm(r);
+  };
+  const double before = size();
+  null_space.constrain(u);
+  if (result.status != Status::converged) return;
+  constexpr double rounding = 10; // the state moves, and the rounding errors of its residual with it
+  const double after = size();
+  // The scale that residuals are relative to; where the state solved the equations exactly, all of the new one counts.
+  const double scale = result.relative_residual > 0 ? before / result.relative_residual : after;
+  if (after <= rounding * before || after <= rtol * scale) return;
+  result.status = Status::failed;
+  result.failure = Failure::singular_operator;
+  result.relative_residual = scale > 0 ? after / scale : after;
+  result.message = fmt::format("the functions that a condition fixes are none of the null space at the solution: the "
+                               "residual there is {:.2e} with the condition and {:.2e} without it; leave the "
+                               "condition out, or fix the solution by a term",
+                               after, before);
 }
 
 } // namespace rafter::solvers

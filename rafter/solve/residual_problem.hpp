@@ -6,6 +6,7 @@
 #include <rafter/operator/linear_form.hpp>
 #include <rafter/operator/operator.hpp>
 #include <rafter/solve/newton.hpp>
+#include <rafter/solve/null_space_condition.hpp>
 
 namespace rafter::solvers {
 
@@ -64,5 +65,11 @@ private:
   std::optional<op::Functional> energy_;
   std::vector<std::string> state_;
 };
+
+/// Adds null vectors to a state that Newton's method has found such that the conditions on them hold. Where that makes
+/// a residual that was small a large one, the vectors are none of the equations there, and the result becomes a
+/// failure.
+void constrain(NonlinearProblem& problem, const ConstrainedNullSpace& null_space, double rtol, Vector& u,
+               NewtonResult& result);
 
 } // namespace rafter::solvers

@@ -314,8 +314,8 @@ TimeStepResult ThetaStepper::solve_by_newton(Vector& u) {
   auto options = options_.newton;
   options.solver = options_.solver;
   options.preconditioner = preconditioner_;
-  const auto solved = newton(*problem_, u, options);
-  null_space_.constrain(u);
+  auto solved = newton(*problem_, u, options);
+  constrain(*problem_, null_space_, options.rtol, u, solved);
   TimeStepResult result;
   result.status = solved.status;
   result.failure = solved.failure;

@@ -155,7 +155,7 @@ double relative_size(const op::LinearOperator& A, const Vector& d, const Vector&
 std::vector<double> scales_of_vanishing_fields(const SolvedSystem& system) {
   constexpr unsigned stream = 9;
   constexpr double well_conditioned = 1e-6; // nine digits less than doubles have
-  constexpr double most_roundings = 1e3;
+  constexpr double most_roundings = 10;
   if (system.field_offsets.size() < 3 || system.matrix == nullptr) return {};
   const auto& A = system.A;
   const VectorOps ops(A);
