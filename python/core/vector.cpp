@@ -59,6 +59,12 @@ void apply(const op::Operator& A, DeviceVector& x, DeviceVector& y) {
   device::finish(*A.device());
 }
 
+/// The right-hand side of the constrained problem (op::Operator::apply_boundary_values).
+void lift(const op::Operator& A, DeviceVector& b, DeviceVector& x) {
+  const nb::gil_scoped_release unlock;
+  A.apply_boundary_values(b.values, x.values);
+}
+
 } // namespace
 
 void bind_vector(nb::module_& module) {
@@ -84,6 +90,7 @@ void bind_vector(nb::module_& module) {
         DeviceVector{is_row ? A.make_row_vector() : A.make_column_vector(), number_of(device)});
   });
   module.def("apply_vectors", &apply);
+  module.def("lift", &lift);
 }
 
 } // namespace rafter::python

@@ -48,6 +48,15 @@ _LAZY = {
     "write": "_problem",
 }
 
+# Names of DOLFINx and Firedrake, in small letters, and what does the same here.
+_CALLED = {"functionspace": "FunctionSpace", "vectorfunctionspace": "FunctionSpace(mesh, \"Lagrange\", p, shape=(3,))", "dirichletbc": "DirichletBC",
+           "linearproblem": "Problem", "nonlinearproblem": "Problem", "linearvariationalproblem": "Problem", "nonlinearvariationalproblem": "Problem",
+           "unitcubemesh": "box([n, n, n])", "unitsquaremesh": "box([n, n])", "unitintervalmesh": "box([n])", "create_unit_cube": "box([n, n, n])",
+           "create_unit_square": "box([n, n])", "create_box": "box", "boxmesh": "box", "rectanglemesh": "box", "expression": "Function(V).interpolate",
+           "interpolate": "Function(V).interpolate", "project": "Function(V).project", "assemble_matrix": "Operator(a, bcs).to_csr()",
+           "assemble_vector": "assemble", "assemble_scalar": "assemble", "apply_lifting": "Operator(a, bcs).lift(b)", "xdmffile": "write", "vtkfile": "write",
+           "vtxwriter": "Series"}
+
 __all__ = ["EnvironmentError", "Error", "InputError", "Mesh", "SolverError", "box", "mesh_from_arrays", "mesh_from_gmsh",
            "mesh_from_meshio", "read_mesh", *_LAZY]
 
@@ -58,7 +67,8 @@ def __getattr__(name):
     if name == "bench":
         return import_module(".bench", __name__)
     if name not in _LAZY:
-        raise AttributeError(f"module 'rafter' has no attribute '{name}'")
+        hint = f"; here it is rafter.{_CALLED[name.lower()]}" if name.lower() in _CALLED else ""
+        raise AttributeError(f"module 'rafter' has no attribute '{name}'{hint}")
     value = getattr(import_module(f".{_LAZY[name]}", __name__), name)
     globals()[name] = value
     return value

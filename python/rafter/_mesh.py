@@ -97,7 +97,7 @@ class Mesh:
     def tags(self, name: str, dim: int | None = None) -> tuple[int, ...]:
         """Numbers of the groups with this name, for dx(...) and ds(...): of facets, or of the dimension that is given."""
         dim = self.dim - 1 if dim is None else dim
-        found = tuple(number for of_dim, of_name, number in self.groups if (of_dim, of_name) == (dim, name))
+        found = tuple(number for of_dim, of_name, number in self.groups if of_dim == dim and name in (of_name, number))
         if not found:
             names = sorted(of_name for of_dim, of_name, _ in self.groups if of_dim == dim)
             raise _core.InputError(f"the mesh has no group '{name}' of dimension {dim}; it has: {', '.join(names) or 'none'}")
@@ -113,7 +113,9 @@ class Mesh:
 
     def periodic(self, *pairs: tuple[str | int, str | int]) -> Mesh:
         """The mesh with parts of its boundary identified: mesh.periodic(("xmin", "xmax"), ...)."""
-        return Mesh(self.core.periodic([tuple(pair) for pair in pairs]))
+        if not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs):
+            raise _core.InputError('periodic takes pairs of parts of the boundary: mesh.periodic(("xmin", "xmax"), ("ymin", "ymax"))')
+        return Mesh(self.core.periodic([tuple(str(part) for part in pair) for pair in pairs]))
 
     def write(self, path: str | os.PathLike) -> None:
         """Writes a file: .msh (Gmsh) or .mesh (MFEM)."""
@@ -151,7 +153,10 @@ def box(cells: ArrayLike, size: ArrayLike | None = None, shape: str = "", degree
     `shape`: the name of a shape, "mixed", or "" (intervals, quadrilaterals, hexahedra). Facets are in the groups 1 to 2*dim, named
     xmin, xmax, ymin, ymax, zmin, zmax, and cells in group 1.
     """
-    cells = [int(n) for n in np.atleast_1d(cells)]
+    cells = np.atleast_1d(cells)
+    if not np.issubdtype(cells.dtype, np.integer):
+        raise _core.InputError(f"box: numbers of cells are integers, found {cells.tolist()}")
+    cells = [int(n) for n in cells]
     return Mesh(_core.box(cells, [float(s) for s in np.atleast_1d(size)] if size is not None else [], shape, degree, refine))
 
 
@@ -275,9 +280,13 @@ def mesh_from_gmsh(model: Any = None) -> Mesh:
     """The mesh of a model of Gmsh in memory, gmsh.model by default, with its physical groups."""
     import gmsh
 
+    if not gmsh.isInitialized():
+        raise _core.InputError("mesh_from_gmsh: there is no model of Gmsh: gmsh.initialize(), a geometry, gmsh.model.mesh.generate(dim)")
     if model is not None and model is not gmsh.model:
         gmsh.model.setCurrent(model)
-    with tempfile.TemporaryDirectory() as folder: # Rafter's reader knows all of Gmsh's cells, orders and groups
+    if not len(gmsh.model.mesh.getNodes()[0]):
+        raise _core.InputError("mesh_from_gmsh: the model has no mesh; gmsh.model.mesh.generate(dim) makes it")
+    with tempfile.TemporaryDirectory() as folder:  # Rafter's reader knows all of Gmsh's cells, orders and groups
         path = os.path.join(folder, "model.msh")
         gmsh.write(path)
         return read_mesh(path)

@@ -23,6 +23,16 @@ if TYPE_CHECKING:
 Kernel = namedtuple("Kernel", ["name", "plan", "quadrature", "source"])
 
 
+def run_arguments(device, threads, plan, degree):
+    """Where operators run, and how; what is no such argument is named."""
+    if not isinstance(device, str) or not isinstance(plan, str):
+        raise _core.InputError(f"device and plan are texts, found {device!r} and {plan!r}")
+    for name, value in (("threads", threads), ("degree", degree)):
+        if not (value is None and name == "degree") and (not isinstance(value, (int, np.integer)) or value < 0):
+            raise _core.InputError(f"{name} is a number, 0 or more, found {value!r}")
+    return _core.RunArguments(device, int(threads), plan, None if degree is None else int(degree))
+
+
 class Vector:
     """A vector on the device of an operator. Other packages share its entries by DLPack: numpy.from_dlpack(x) on the host,
     cupy.from_dlpack(x) or torch.from_dlpack(x) on a GPU. Who writes to them on a stream of his own waits for that before A.apply(x, y).
@@ -77,9 +87,7 @@ class Operator(scipy.sparse.linalg.LinearOperator):
             raise _core.InputError("Operator takes a bilinear form, with a test and a trial function")
         spaces = [_spaces(lowering, a, number) for number in (0, 1)]
         bcs = conditions_of(bcs)
-        if degree is not None and degree < 0:
-            raise _core.InputError(f"the degree of quadrature is {degree}; accepted are 0 and more")
-        conditions, run = [bc.core(lowering) for bc in bcs], _core.RunArguments(device, threads, plan, degree)
+        conditions, run = [bc.core(lowering) for bc in bcs], run_arguments(device, threads, plan, degree)
         self._make = lambda: _core.Operator(form, *spaces, conditions, run, self._data())
         self.core, self._device, self._rooms = self._make(), device, []
         _warn_of_caps(kernel.quadrature for kernel in self.kernels)
@@ -127,6 +135,13 @@ class Operator(scipy.sparse.linalg.LinearOperator):
 
     _transpose = _adjoint
 
+    def lift(self, b: ArrayLike) -> np.ndarray:
+        """The right-hand side of A @ x = b for the values of the conditions: b minus what they make, and the values themselves at the entries
+        that they fix. For b = assemble(L), methods of SciPy then find the solution of a == L."""
+        x, load = self.vector(), self.row_vector(b)
+        _core.lift(self.core, load.core, x.core)
+        return load.to_numpy()
+
     def diagonal(self) -> np.ndarray:
         """The diagonal of the matrix, with 1 at entries that conditions fix."""
         return self.core.diagonal()
@@ -153,7 +168,8 @@ class Operator(scipy.sparse.linalg.LinearOperator):
 
     def speed(self, seconds: float = 0.1) -> dict[str, Any]:
         """The speed of an application, timed for about so many seconds, beside the roofline: a dictionary of seconds, dofs_per_second,
-        gflops, gbytes_per_second, bound_seconds (no execution on this machine is faster), share (bound over time), limited_by."""
+        gflops (of the algorithm as written), executed_gflops, flops_per_byte, gbytes_per_second, bound_seconds (no execution on this machine is
+        faster), share (bound over time), limited_by, machine."""
         return _core.speed(self.core, seconds)
 
     def tune(self, fresh: bool = False) -> list[tuple[str, str, int]]:
@@ -192,7 +208,7 @@ def assemble(form: ufl.Form, device: str = "host", threads: int = 0, degree: int
         return 0.0
     if lowered.rank == 2:
         return Operator(form, device=device, threads=threads, degree=degree)
-    run = _core.RunArguments(device, threads, "", degree)
+    run = run_arguments(device, threads, "", degree)
     data = _core.DataArguments([(name, values) for name, _, values in lowering.data()], lowering.parameters())
     if lowered.rank == 1:
         values, rules = _core.assemble_vector(lowered, _spaces(lowering, form, 0), run, data)

@@ -42,12 +42,12 @@ class Picture:
 
 
 def plot(what: Function | Mesh, path: str | os.PathLike | None = None, part: int | None = None, component: int | None = None,
-         warp: float | None = None, edges: bool | None = None, subdivide: int | None = None, size: tuple[int, int] = (900, 700),
+         warp: float | None = None, warp_by: Function | None = None, edges: bool | None = None, subdivide: int | None = None, size: tuple[int, int] = (900, 700),
          show: bool = False, **arguments: Any) -> Picture | None:
     """A picture of a Function or a mesh, with its curved and high-order cells subdivided.
 
     path: where a PNG is written. part: of a mixed function. component: the one that colours it (of vectors their length by default).
-    warp: the factor by which a vector displaces the mesh, or a scalar on a mesh in the plane lifts it. edges: whether edges of
+    warp: the factor by which a vector displaces the mesh, or a scalar on a mesh in the plane lifts it; warp_by: another Function that does. edges: whether edges of
     cells are drawn (of meshes by default). subdivide: how often edges are halved. show: True opens a window, which needs a display.
     Further arguments are those of pyvista.Plotter.add_mesh, such as cmap or clim. Returns the Picture, which notebooks show.
     """
@@ -57,7 +57,7 @@ def plot(what: Function | Mesh, path: str | os.PathLike | None = None, part: int
         raise _core.EnvironmentError("pictures of functions need PyVista: pip install pyvista") from None
 
     with pyvista.vtk_verbosity("off"):  # without a display VTK says so, and goes on
-        plotter = _plotter(pyvista, what, part, component, warp, edges, subdivide, size, show, arguments)
+        plotter = _plotter(pyvista, what, part, component, (warp, warp_by), edges, subdivide, size, show, arguments)
         if show:
             plotter.show()
             return None
@@ -65,12 +65,13 @@ def plot(what: Function | Mesh, path: str | os.PathLike | None = None, part: int
     return picture if path is None else picture.save(path)
 
 
-def _plotter(pyvista, what, part, component, warp, edges, subdivide, size, show, arguments):
+def _plotter(pyvista, what, part, component, warping, edges, subdivide, size, show, arguments):
     is_mesh = isinstance(what, Mesh)
-    surface, name = _surface(pyvista, what, part, subdivide)
-    if not is_mesh and warp is not None:
-        is_vector = surface[name].ndim > 1
-        surface = surface.warp_by_vector(name, factor=warp) if is_vector else surface.warp_by_scalar(name, factor=warp, normal=(0, 0, 1))
+    warp, warp_by = warping
+    surface, name, by = _surface(pyvista, what, part, subdivide, warp_by)
+    if by is not None and warp is not None:
+        is_vector = surface[by].ndim > 1
+        surface = surface.warp_by_vector(by, factor=warp) if is_vector else surface.warp_by_scalar(by, factor=warp, normal=(0, 0, 1))
     mesh = what if is_mesh else what.function_space().mesh
     is_plane = mesh.dim < 3 and surface.bounds[4] == surface.bounds[5]
     plotter = pyvista.Plotter(off_screen=not show, window_size=list(size))
@@ -97,25 +98,35 @@ def _grid(pyvista, mesh, fields):
         return pyvista.read(path)
 
 
-def _surface(pyvista, what, part, subdivide):
-    if isinstance(what, Mesh):
-        grid, degree, name = _grid(pyvista, what, []), what.core.degree, None
-    else:
-        from ._problem import _fields
-        from ._spaces import Function
+def _surface(pyvista, what, part, subdivide, warp_by):
+    """The surface, and the names of what colours it and of what displaces it."""
+    from ._problem import _fields
+    from ._spaces import Function
 
+    mesh = what if isinstance(what, Mesh) else None
+    fields, degree = [], 0
+    if mesh is None:
         if not isinstance(what, Function):
             raise _core.InputError(f"a Function or a Mesh is plotted, found {type(what).__name__}: rafter.Function(V).project(e) has expressions")
         if part is None and len(what.parts) > 1:
             raise _core.InputError(f"the function is on a mixed space: plot(u, part=i), i from 0 to {len(what.parts) - 1}")
         if not 0 <= (part or 0) < len(what.parts):
             raise _core.InputError(f"the function has no part {part}")
-        field = _fields([what])[part or 0]
-        mesh = what.function_space().mesh
-        grid, degree, name = _grid(pyvista, mesh, [field]), max(what.parts[part or 0].leaf.degree, mesh.core.degree), field[0]
+        mesh, degree = what.function_space().mesh, what.parts[part or 0].leaf.degree
+        fields.append(_fields([what])[part or 0])
+    if warp_by is not None:
+        if not isinstance(warp_by, Function) or len(warp_by.parts) > 1 or warp_by.function_space().mesh is not mesh:
+            raise _core.InputError("warp_by is a Function on the same mesh, and on no mixed space")
+        if warp_by is not what:
+            name, *rest = _fields([warp_by])[0]
+            fields.append((name + "_" if fields and fields[0][0] == name else name, *rest))
+            degree = max(degree, warp_by.parts[0].leaf.degree)
+    degree = max(degree, mesh.core.degree)
     # By default an edge has about twice as many pieces as the degree.
     times = subdivide if subdivide is not None else 0 if degree == 1 else degree.bit_length()
-    return grid.extract_surface(nonlinear_subdivision=times, algorithm="dataset_surface"), name
+    surface = _grid(pyvista, mesh, fields).extract_surface(nonlinear_subdivision=times, algorithm="dataset_surface")
+    name = fields[0][0] if not isinstance(what, Mesh) else None
+    return surface, name, fields[-1][0] if fields else None
 
 
 def _edges(pyvista, surface):
@@ -151,6 +162,8 @@ def plot_convergence(*solutions: Solution, names: Sequence[str] | None = None, p
     """A picture of the residuals of solutions over iterations, or over the steps of Newton's method."""
     if not solutions or (names and len(names) != len(solutions)):
         raise _core.InputError("plot_convergence takes one solution or more, and a name for each")
+    if not all(hasattr(solution, "to_dict") for solution in solutions):
+        raise _core.InputError("plot_convergence takes what rafter.solve and Problem.solve return")
     curves, are_newton = [], False
     for number, solution in enumerate(solutions):
         record = solution.to_dict()
@@ -165,6 +178,8 @@ def plot_roofline(*operators: Operator, names: Sequence[str] | None = None, path
     """A picture of operations per second over operations per byte, below the ceilings of the machine. Operators are timed."""
     if not operators or (names and len(names) != len(operators)):
         raise _core.InputError("plot_roofline takes one operator or more, and a name for each")
+    if not all(hasattr(A, "speed") for A in operators):
+        raise _core.InputError("plot_roofline takes rafter.Operator")
     names = names or [f"operator with {A.shape[0]} rows" for A in operators]
     curves = [(name, [(speed["flops_per_byte"], speed["executed_gflops"])]) for name, speed in zip(names, [A.speed() for A in operators])]
     picture = Picture(_core.roofline(operators[0].core, "operations that are executed, compulsory bytes", curves))

@@ -18,6 +18,7 @@ import ufl
 
 from . import _core, _warn_of_caps
 from ._lowering import Lowering
+from ._operator import run_arguments
 from ._spaces import DirichletBC, Function, LeafValues, conditions_of, field_names, flat, space_of
 
 if TYPE_CHECKING:
@@ -143,6 +144,8 @@ class Problem:
         if unknowns is None:
             raise _core.InputError("the unknown is missing: solve(a == L, u) with u = rafter.Function(V), or a list of Functions")
         self.unknowns = list(unknowns) if isinstance(unknowns, (list, tuple)) else [unknowns]
+        if len({id(unknown) for unknown in self.unknowns}) < len(self.unknowns):
+            raise _core.InputError("an unknown stands in the list twice")
         if not self.unknowns or not all(isinstance(unknown, Function) for unknown in self.unknowns):
             raise _core.InputError("the unknowns of a problem are Functions: rafter.Function(V)")
         named = {"solver": solver, "newton": newton, "output": output, "check": check, "numerics": numerics, "functionals": functionals,
@@ -158,7 +161,7 @@ class Problem:
         self.energy, self.preconditioner, self.functionals, self.exact, self.title = energy, preconditioner, functionals or {}, exact or {}, title
         self.sections = {"solver": solver, "newton": newton, "output": output, "check": check, "numerics": numerics}
         self.output_fields = output_fields or {}
-        self.run = _core.RunArguments(device, threads, plan, degree)
+        self.run = run_arguments(device, threads, plan, degree)
         self.initial = initial
 
     def _names(self):
@@ -288,13 +291,16 @@ def solve(equation: ufl.equation.Equation | str | os.PathLike, unknowns: Functio
     Returns the Solution. Of a problem file, keys of all sections may be given: they replace those of the file.
     """
     if isinstance(equation, (str, os.PathLike)):
-        run = _core.RunArguments(arguments.pop("device", "host"), arguments.pop("threads", 0), arguments.pop("plan", ""), None)
+        run = run_arguments(arguments.pop("device", "host"), arguments.pop("threads", 0), arguments.pop("plan", ""), None)
         wrong = [name for name, keys in arguments.items() if not isinstance(keys, dict)]
         if wrong or unknowns is not None or bcs:
             raise _core.InputError(f"of a problem file, sections are replaced by dictionaries of keys; found {', '.join(wrong) or 'unknowns'}")
         overrides = [f"{section}.{key}={_toml(value)}" for section, keys in arguments.items() for key, value in keys.items()]
         with _followed(progress) as callbacks:
             return _checked(_core.solve_file(os.fspath(equation), overrides, run, *callbacks), check_solution)
+    foreign = [name for name in ("petsc_options", "solver_parameters", "rtol", "atol", "max_iterations", "method") if name in arguments]
+    if foreign:
+        raise _core.InputError(f"{foreign[0]}: options are keys of the sections of a problem file, such as solver={{'method': 'cg', 'rtol': 1e-10}}")
     return Problem(equation, unknowns, bcs, **arguments).solve(progress, check_solution)
 
 
@@ -303,10 +309,16 @@ def _fields(functions):
             for name, leaf, part in zip(field_names(function.name, len(function.parts)), [p.leaf for p in function.parts], function.parts)]
 
 
+def _require_vtkhdf(path):
+    if not os.fspath(path).endswith((".vtkhdf", ".hdf")):
+        raise _core.InputError(f"files are VTK-HDF ones, whose names end with .vtkhdf, found '{os.fspath(path)}'")
+
+
 def write(path: str | os.PathLike, *functions: Function) -> None:
     """Writes functions of one mesh to a VTK-HDF file, which ParaView opens: write("u.vtkhdf", u, p)."""
     if not functions or not all(isinstance(function, Function) for function in functions):
         raise _core.InputError("write(path, u, ...) takes one Function or more")
+    _require_vtkhdf(path)
     _core.write(os.fspath(path), functions[0].function_space().mesh.core, _fields(functions))
 
 
@@ -315,24 +327,41 @@ class Series:
 
         with rafter.Series("u.vtkhdf", u) as series:
             series.append(0.0)
+
+    The file is there when the series is closed, by the end of the block or by close(); where the block ends with an error, it has the
+    times that were appended until then.
     """
 
     def __init__(self, path: str | os.PathLike, *functions: Function):
+        if not functions or not all(isinstance(function, Function) for function in functions):
+            raise _core.InputError("Series(path, u, ...) takes one Function or more")
+        _require_vtkhdf(path)
         self._functions = functions
         if any(part.leaf.degree == 0 for function in functions for part in function.parts):
             raise _core.InputError("functions of cells are not written at several times")
         self._core = _core.Series(os.fspath(path), functions[0].function_space().mesh.core, _fields(functions))
+        self._last = None
 
     def append(self, time: float) -> None:
         """Writes the present values."""
+        if self._core is None:
+            raise _core.InputError("the series is closed")
+        if self._last is not None and not float(time) > self._last:
+            raise _core.InputError(f"times ascend: {time} does not follow {self._last}")
         self._core.append(float(time), _fields(self._functions))
+        self._last = float(time)
+
+    def close(self) -> None:
+        """Completes the file; without times there is none."""
+        if self._core is not None and self._last is not None:
+            self._core.commit()
+        self._core = None
 
     def __enter__(self):
         return self
 
-    def __exit__(self, kind, *_):
-        if kind is None:  # nothing is left of a file that is not complete
-            self._core.commit()
+    def __exit__(self, *_):
+        self.close()
 
 
 # What the library's messages have of problem files, and what it is here.

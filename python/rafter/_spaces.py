@@ -236,8 +236,16 @@ class LeafValues:
             found = np.broadcast_to(found.reshape(1, -1), (len(points), size))
         else:
             raise _core.InputError(f"interpolate: values of shape {found.shape} at {len(points)} nodes; accepted is {shape}")
+        self._require_finite(found, points)
         self.values[entries] = found
         return self
+
+    @staticmethod
+    def _require_finite(found, points):
+        wrong = ~np.isfinite(found).all(axis=1)
+        if wrong.any():
+            at = points[np.flatnonzero(wrong)[0]].tolist()
+            raise _core.InputError(f"interpolate: no finite value at {np.count_nonzero(wrong)} of {len(points)} nodes, the first of them at {at}")
 
     def _interpolate_expression(self, value):
         if value.ufl_shape != self.leaf.shape:
@@ -245,7 +253,9 @@ class LeafValues:
         e, known = _lowered(value, self.leaf.mesh)
         if not known:
             points, entries = self.leaf.nodes()
-            self.values[entries] = flat(e).at_points(np.ascontiguousarray(points))
+            found = flat(e).at_points(np.ascontiguousarray(points))
+            self._require_finite(found, points)
+            self.values[entries] = found
         elif self.leaf.degree == 0:
             self.project(value)
         else:
@@ -308,6 +318,8 @@ class Function(ufl.Coefficient):
     """
 
     def __init__(self, V: ufl.FunctionSpace, name: str | None = None):
+        if not isinstance(V, ufl.FunctionSpace):
+            raise _core.InputError(f"Function(V): V is a rafter.FunctionSpace, found {type(V).__name__}")
         V = space_of(V)
         super().__init__(V)
         self.name = name or f"f{next(_numbers)}"
@@ -418,14 +430,28 @@ class DirichletBC:
     part: the number of the field on a ufl.MixedFunctionSpace that has the space several times.
     """
 
-    def __init__(self, V: FunctionSpace | Part, value: Any, tags: str | int | Iterable[str | int] = (),
+    def __init__(self, V: FunctionSpace | Part, value: Any, tags: str | int | Iterable[str | int] | None = None,
                  where: Callable[[np.ndarray], bool] | None = None, components: int | Iterable[int] = (), part: int | None = None):
+        if not isinstance(V, (ufl.FunctionSpace, Part)):
+            raise _core.InputError(f"DirichletBC(V, value, ...): the first argument is a space or a part of one, found {type(V).__name__}")
         self.space, self.value, self.where, self.part = V, value, where, part
-        tags = [tags] if isinstance(tags, (str, numbers.Integral)) else list(tags)
+        if callable(tags):
+            raise _core.InputError("DirichletBC(V, value, where=...): a predicate is named with its key")
+        is_everywhere = tags is None
+        tags = [] if is_everywhere else [tags] if isinstance(tags, (str, numbers.Integral)) else tags
+        if not isinstance(tags, Iterable) or not all(isinstance(tag, (str, numbers.Integral)) for tag in tags):
+            raise _core.InputError(f"DirichletBC: tags are numbers and names of groups of facets, found {tags!r}")
         self.tags = [str(tag) for tag in tags]
+        if not self.tags and not is_everywhere:
+            raise _core.InputError("DirichletBC: tags is empty; without tags the condition holds on the whole boundary")
         if isinstance(V, Part) and V.component is not None:
             components = V.component
         self.components = [int(c) for c in ([components] if isinstance(components, numbers.Integral) else components)]
+        if not isinstance(value, ufl.core.expr.Expr) and not callable(value):
+            try:
+                np.asarray(value, dtype=float)
+            except (TypeError, ValueError):
+                raise _core.InputError(f"DirichletBC: values are numbers, functions of one point and expressions of UFL, found {value!r}") from None
 
     @property
     def is_moving(self):
@@ -452,6 +478,9 @@ class DirichletBC:
         elif callable(self.value):
             function = self._function(self.value, leaf)
         else:
+            shape = np.shape(self.value)
+            if shape not in ((), leaf.shape, (leaf.size,), (len(self.components),)):
+                raise _core.InputError(f"DirichletBC: values of the shape {shape} on a space of the shape {leaf.shape}")
             values = [_core.Expr(float(value)) for value in np.ravel(np.asarray(self.value, dtype=float))]
             expression = self._padded(_core.as_tensor(values) if len(values) > 1 else values[0], leaf)
         where = None if self.where is None else (lambda x: bool(self.where(np.asarray(x))))

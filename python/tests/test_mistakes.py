@@ -184,3 +184,46 @@ def test_cells_that_are_none():
     for cells in [{("triangle", -1): [[0, 1, 2]]}, {("triangle", 3): [[0, 1, 2]]}, {("triangle", 2): [[0, 1, 2]]}, {"triangle": [[0.5, 1, 2]]}]:
         with pytest.raises(rafter.InputError):
             rafter.mesh_from_arrays(points, cells)
+
+
+def test_arguments_are_checked_where_they_are_given(mesh, V):
+    u, v, f = ufl.TrialFunction(V), ufl.TestFunction(V), rafter.Function(V)
+    W = rafter.FunctionSpace(mesh, "Lagrange", 1, shape=(2,))
+    form = u * v * dx
+    for action, words in [
+            (lambda: rafter.Operator(form, threads="2"), "threads is a number"), (lambda: rafter.Operator(form, degree=-1), "degree is a number"),
+            (lambda: rafter.assemble(form, rafter.DirichletBC(V, 0.0)), "device and plan are texts"), (lambda: rafter.DirichletBC(0.0, V), "first argument"),
+            (lambda: rafter.DirichletBC(V, 0.0, lambda x: True), "where="), (lambda: rafter.DirichletBC(V, 0.0, tags=[]), "tags is empty"),
+            (lambda: rafter.DirichletBC(V, "x[0]"), "values are numbers"), (lambda: rafter.DirichletBC(V, 0.0, tags=1.5), "tags are numbers"),
+            (lambda: rafter.solve(form == v * dx, f, rafter.DirichletBC(V, (1.0, 7.0))), r"shape \(2,\)"),
+            (lambda: rafter.solve(form == v * dx, f, rafter.DirichletBC(W.sub(0), (1.0, 7.0))), "no unknown"),
+            (lambda: rafter.solve(form == v * dx, f, petsc_options={}), "solver="), (lambda: rafter.box([4.5, 4]), "integers"),
+            (lambda: mesh.periodic("xmin", "xmax"), "pairs"), (lambda: rafter.write("u.vtu", f), "vtkhdf"), (lambda: rafter.Function(mesh), "FunctionSpace"),
+            (lambda: f.interpolate(lambda x: 1 / (x[0] - 2) * np.nan), "no finite value"), (lambda: rafter.Series("u.pvd", f), "vtkhdf")]:
+        with pytest.raises(rafter.InputError, match=words):
+            action()
+    with pytest.raises(AttributeError, match=r"rafter.Operator\(a, bcs\).lift"):
+        rafter.apply_lifting
+    with pytest.raises(AttributeError, match="no attribute 'nothing'$"):
+        rafter.nothing
+
+
+def test_series_keep_what_was_appended(tmp_path, V):
+    f = rafter.Function(V, name="f")
+    path = tmp_path / "f.vtkhdf"
+    with pytest.raises(KeyError), rafter.Series(path, f) as series:
+        series.append(0.0)
+        series.append(1.0)
+        with pytest.raises(rafter.InputError, match="ascend"):
+            series.append(1.0)
+        raise KeyError
+    assert path.stat().st_size > 0
+    series = rafter.Series(tmp_path / "g.vtkhdf", f)
+    series.append(0.0)
+    series.close()
+    assert (tmp_path / "g.vtkhdf").exists()
+    with pytest.raises(rafter.InputError, match="closed"):
+        series.append(2.0)
+    with rafter.Series(tmp_path / "h.vtkhdf", f):
+        pass
+    assert not (tmp_path / "h.vtkhdf").exists()

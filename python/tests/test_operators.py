@@ -6,6 +6,7 @@ import threading
 import numpy as np
 import pytest
 import rafter
+import scipy.sparse.linalg
 import ufl
 from ufl import dx, grad, inner
 
@@ -102,3 +103,18 @@ def test_threads_apply_an_operator_at_once():
     for thread in threads:
         thread.join()
     assert all(np.array_equal(one, other) for one, other in zip(found, expected))
+
+
+@pytest.mark.parametrize("device", ["host", "checked"])
+def test_right_hand_sides_are_lifted(device):
+    V = rafter.FunctionSpace(rafter.box([3, 3], shape="triangle"), "Lagrange", 2)
+    u, v, x = ufl.TrialFunction(V), ufl.TestFunction(V), ufl.SpatialCoordinate(V.mesh)
+    bc, form = rafter.DirichletBC(V, 1 + x[0] ** 2 + 2 * x[1]), inner(grad(u), grad(v)) * dx
+    A = rafter.Operator(form, bc, device=device)
+    load = rafter.assemble(-2 * v * dx)
+    b = A.lift(load)
+    expected = rafter.Function(V).interpolate(1 + x[0] ** 2 + 2 * x[1]).values
+    assert b[A.constrained] == pytest.approx(expected[A.constrained])
+    found, info = scipy.sparse.linalg.cg(A, b, rtol=1e-12)
+    assert info == 0 and found == pytest.approx(expected, abs=1e-9)
+    assert np.array_equal(load, rafter.assemble(-2 * v * dx))

@@ -40,6 +40,8 @@ def test_vectors_displace_the_mesh_and_edges_of_curved_cells_are_drawn():
     w = rafter.Function(V, name="w").interpolate(lambda x: np.stack([0 * x[0], 0 * x[0], x[0] ** 2]))
     still, moved = rafter.plot(w, size=(200, 150)), rafter.plot(w, size=(200, 150), warp=1.0, component=2)
     assert still.data != moved.data
+    other = rafter.Function(rafter.FunctionSpace(mesh, "Lagrange", 1), name="w").interpolate(lambda x: x[1])
+    assert len({rafter.plot(other, size=(200, 150), warp=warp, warp_by=w).data for warp in (0.5, 1.0)}) == 2
     plain, edges = rafter.plot(mesh, size=(300, 300), edges=False), rafter.plot(mesh, size=(300, 300))
     dark = [np.count_nonzero(colours(picture).max(axis=1) < 0.2) for picture in (plain, edges)]
     assert dark[1] > dark[0] + 300
