@@ -10,6 +10,7 @@ import os
 import re
 import sys
 import time
+import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -163,6 +164,7 @@ class Problem:
         self.output_fields = output_fields or {}
         self.run = run_arguments(device, threads, plan, degree)
         self.initial = initial
+        self._kept = None
 
     def _names(self):
         """Names of the fields, for each unknown one for each of its parts. No two are equal."""
@@ -176,49 +178,64 @@ class Problem:
         return names
 
     def core(self):
-        """The problem of the core, with the present values of functions and constants."""
-        if not isinstance(self.equation, ufl.equation.Equation) or not isinstance(self.equation.lhs, ufl.Form):
-            raise _core.InputError("a problem is an equation of forms, a == L or F == 0")
-        lhs, rhs = self.equation.lhs, self.equation.rhs
-        is_residual = {argument.number() for argument in lhs.arguments()} == {0}
-        names = self._names()
-        lowering = _ProblemLowering(self.unknowns, names)
+        """The problem of the core, with the present values of functions, constants and conditions."""
+        stated = self._stated()
+        lowering, parts, names = stated.lowering, stated.parts, stated.names
         result = _core.Problem()
+        for attribute, value in stated.core.items():
+            setattr(result, attribute, value)
         result.title, result.run = self.title, self.run
-        parts = [part for unknown in self.unknowns for part in unknown.parts]
-        flat_names = [name for of_one in names for name in of_one]
-        leaves = [leaf for unknown in self.unknowns for leaf in lowering.leaves_of(unknown)]
-        result.unknowns = [(leaf.core, name) for leaf, name in zip(leaves, flat_names)]
-        if is_residual:
-            if not _is_zero(rhs):
-                lhs = lhs - rhs
-            result.F = lowering.form(lhs)
-            if self.energy is not None:
-                result.energy = lowering.form(self.energy)
-        else:
-            result.a = lowering.form(lhs, are_unknowns_data=True)
-            result.L = None if _is_zero(rhs) else lowering.form(rhs, are_unknowns_data=True)
-            result.preconditioner = lowering.form(self.preconditioner, are_unknowns_data=True)
         result.conditions = [bc.core(lowering) for bc in self.bcs]
-        result.null_space = [of.core([part.leaf.size for part in parts], flat_names) for of in self.null_space]
-        result.functionals = [(name, lowering.form(form)) for name, form in self.functionals.items()]
-        known = {name for name, _, _ in lowering.data()}
-        result.output_fields = [(name, lowering.expression(e)) for name, e in self.output_fields.items()]
-        if set(flat_names) & set(self.output_fields):
-            raise _core.InputError("output_fields have other names than the unknowns")
-        if {name for name, _, _ in lowering.data()} > known:
-            raise _core.InputError("output_fields: a function that the equations do not hold; project() the expression, and rafter.write() it")
-        result.exact = [(self._number(unknown), flat(lowering.expression(e))) for unknown, e in self.exact.items()]
+        result.null_space = [of.core([part.leaf.size for part in parts], names) for of in self.null_space]
         for name, core, values in lowering.data():
             result.add_data(name, core, values)
         result.parameters = lowering.parameters()
-        if self.initial and is_residual:
+        if self.initial and stated.is_residual:
             for part in parts:
                 result.add_initial(part.values)
         are_moving = any(bc.is_moving for bc in self.bcs)
-        result.options, result.overrides = _problem_text(parts, flat_names, is_residual, are_moving, self.sections,
+        result.options, result.overrides = _problem_text(parts, names, stated.is_residual, are_moving, self.sections,
                                                          [number for number, _ in result.exact])
         return result
+
+    def _stated(self):
+        """The forms and expressions of the core. Those of the solve before stay as long as the user has put no other ones in their place."""
+        made_of = [self.equation, self.energy, self.preconditioner, *self.unknowns, *self.functionals.values(), *self.exact, *self.exact.values(),
+                   *self.output_fields.values()]
+        names = [self._names(), list(self.functionals), list(self.output_fields)]
+        kept = self._kept
+        if kept is None or kept.of_names != names or len(kept.made_of) != len(made_of) or any(a is not b for a, b in zip(kept.made_of, made_of)):
+            kept = self._kept = self._state()
+            kept.made_of, kept.of_names = made_of, names
+        return kept
+
+    def _state(self):
+        if not isinstance(self.equation, ufl.equation.Equation) or not isinstance(self.equation.lhs, ufl.Form):
+            raise _core.InputError("a problem is an equation of forms, a == L or F == 0")
+        lhs, rhs = self.equation.lhs, self.equation.rhs
+        of_unknowns = self._names()
+        names = [name for of_one in of_unknowns for name in of_one]
+        lowering = _ProblemLowering(self.unknowns, of_unknowns)
+        leaves = [leaf for unknown in self.unknowns for leaf in lowering.leaves_of(unknown)]
+        core = {"unknowns": [(leaf.core, name) for leaf, name in zip(leaves, names)]}
+        is_residual = {argument.number() for argument in lhs.arguments()} == {0}
+        if is_residual:
+            core["F"] = lowering.form(lhs if _is_zero(rhs) else lhs - rhs)
+            core["energy"] = None if self.energy is None else lowering.form(self.energy)
+        else:
+            core["a"] = lowering.form(lhs, are_unknowns_data=True)
+            core["L"] = None if _is_zero(rhs) else lowering.form(rhs, are_unknowns_data=True)
+            core["preconditioner"] = lowering.form(self.preconditioner, are_unknowns_data=True)
+        core["functionals"] = [(name, lowering.form(form)) for name, form in self.functionals.items()]
+        known = {name for name, _, _ in lowering.data()}
+        core["output_fields"] = [(name, lowering.expression(e)) for name, e in self.output_fields.items()]
+        if set(names) & set(self.output_fields):
+            raise _core.InputError("output_fields have other names than the unknowns")
+        if {name for name, _, _ in lowering.data()} > known:
+            raise _core.InputError("output_fields: a function that the equations do not hold; project() the expression, and rafter.write() it")
+        core["exact"] = [(self._number(unknown), flat(lowering.expression(e))) for unknown, e in self.exact.items()]
+        parts = [part for unknown in self.unknowns for part in unknown.parts]
+        return types.SimpleNamespace(lowering=lowering, parts=parts, names=names, is_residual=is_residual, core=core)
 
     def _number(self, unknown):
         """The number of the field of an unknown among all fields."""

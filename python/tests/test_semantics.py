@@ -468,3 +468,32 @@ def test_the_limit_of_recursion_comes_back():
     for thread in threads:
         thread.join()
     assert sys.getrecursionlimit() == before
+
+
+def test_problems_that_are_solved_again_take_what_has_changed(mesh, V):
+    u, v, f, uh = ufl.TrialFunction(V), ufl.TestFunction(V), rafter.Function(V).interpolate(1.0), rafter.Function(V, name="u")
+    c, bc = rafter.Constant(mesh, 2.0), rafter.DirichletBC(V, 0.0, tags="xmin")
+    problem = rafter.Problem(c * u * v * dx == f * v * dx, uh, bc, functionals={"mean": uh * dx})
+    on_the_left = np.isclose(V.nodes[:, 0], 0)
+    problem.solve()
+    assert np.allclose(uh.values[on_the_left], 0)
+    problem.bcs = []
+    assert problem.solve().functionals["mean"] == pytest.approx(0.5)
+    f.interpolate(3.0)
+    assert problem.solve().functionals["mean"] == pytest.approx(1.5)
+    c.value = 1.0
+    assert problem.solve().functionals["mean"] == pytest.approx(3)
+    problem.functionals = {"twice": 2 * uh * dx}
+    assert problem.solve().functionals == {"twice": pytest.approx(6)}
+    problem.equation = u * v * dx == 7 * v * dx
+    assert problem.solve().functionals["twice"] == pytest.approx(14)
+    other = rafter.Function(V, name="other")
+    problem.unknowns, problem.functionals = [other], {}
+    problem.solve()
+    assert np.allclose(other.values, 7)
+    bc.value = 5.0
+    problem.bcs = [bc]
+    problem.solve()
+    assert np.allclose(other.values[on_the_left], 5)
+    other.name = "renamed"
+    assert "renamed" in problem._stated().names
