@@ -41,6 +41,22 @@ s = rafter.solve(inner(grad(u), grad(v)) * dx == ufl.SpatialCoordinate(mesh)[0] 
 print(json.dumps(s.to_dict()["seconds"]))
 """
 
+APPLY = """
+import json, statistics, sys, time, numpy as np, rafter, ufl
+V = rafter.FunctionSpace(rafter.box([int(sys.argv[1])] * 3), "Lagrange", 4)
+A = rafter.Operator(ufl.inner(ufl.grad(ufl.TrialFunction(V)), ufl.grad(ufl.TestFunction(V))) * ufl.dx)
+values = np.sin(np.arange(A.shape[1]))
+x, y = A.vector(values), A.row_vector()
+def seconds(call):
+    times = []
+    for _ in range(20):
+        begin = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - begin)
+    return statistics.median(times)
+print(json.dumps({"rows": A.shape[0], "array": seconds(lambda: A @ values), "vectors": seconds(lambda: A.apply(x, y))}))
+"""
+
 FORM = """
 import json, time, rafter, ufl
 from rafter import _core
@@ -90,6 +106,13 @@ def of_solves(command, n, repeats, folder, environment):
         print(f"{phase:8} command {median['command']:.4f} s, Python {median['python']:.4f} s, ratio {median['python'] / median['command']:.3f}")
 
 
+def of_applications(n, repeats, environment):
+    """Milliseconds of an application from Python, of arrays and of vectors that are there."""
+    found = [json.loads(run([sys.executable, "-c", APPLY, str(n)], environment)) for _ in range(repeats)]
+    median = {what: 1e3 * statistics.median(of_one[what] for of_one in found) for what in found[0]}
+    print(f"an application of {found[0]['rows']} rows: A @ x {median['array']:.2f} ms, A.apply(x, y) {median['vectors']:.2f} ms")
+
+
 def of_forms(repeats, folder, environment):
     """Seconds of a tangent of a neo-Hookean body, unseen and compiled before."""
     programs = folder / "programs"
@@ -124,6 +147,7 @@ def main():
         folder = pathlib.Path(name)
         environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache")}
         of_solves(str(pathlib.Path(options.command).resolve()), options.cells, options.repeats, folder, environment)
+        of_applications(options.cells, options.repeats, environment)
         of_forms(options.repeats, folder, environment)
 
 

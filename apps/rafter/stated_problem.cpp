@@ -138,17 +138,6 @@ std::shared_ptr<const op::Vector> initial_state(const Texts& texts, const std::s
   return result;
 }
 
-std::vector<solvers::NullSpaceCondition> null_space_of(const Texts& texts) {
-  std::vector<solvers::NullSpaceCondition> result;
-  for (const auto& constraint : texts.file.constraints)
-    result.push_back({.space = texts.system.spaces[constraint.field],
-                      .kind = kind_of(constraint.kind),
-                      .values = constraint.values,
-                      .components = constraint.components,
-                      .point = constraint.point});
-  return result;
-}
-
 std::vector<problem::NamedFunctional> functionals_of(const Texts& texts) {
   std::vector<problem::NamedFunctional> result;
   const auto& numbers = texts.forms.functional_numbers();
@@ -216,6 +205,17 @@ solvers::NullSpaceCondition::Kind kind_of(Kind kind) {
   throw base::InternalError("kind of constraint out of range");
 }
 
+std::vector<solvers::NullSpaceCondition> null_space_of(const io::Problem& file, const op::System& system) {
+  std::vector<solvers::NullSpaceCondition> result;
+  for (const auto& constraint : file.constraints)
+    result.push_back({.space = system.spaces[constraint.field],
+                      .kind = kind_of(constraint.kind),
+                      .values = constraint.values,
+                      .components = constraint.components,
+                      .point = constraint.point});
+  return result;
+}
+
 problem::PreconditionerChoice preconditioner_of(const io::Problem& problem, const mesh::Generations& meshes) {
   const auto with_multigrid = problem::multigrid({.meshes = meshes,
                                                   .coarsening = problem.coarsening,
@@ -263,7 +263,7 @@ problem::Problem state(const io::Problem& file, const mesh::Generations& meshes,
   }
   if (file.forms.preconditioner) result.preconditioner.block_form = forms.preconditioner();
   options.dirichlet = make_conditions(*texts);
-  result.null_space = null_space_of(*texts);
+  result.null_space = null_space_of(texts->file, texts->system);
   if (!file.time || file.time->restart.empty()) result.initial = initial_state(*texts, options.shared_device);
   result.functionals = functionals_of(*texts);
   result.check = check_of(texts);

@@ -10,6 +10,9 @@ namespace rafter::app {
 
 solvers::NullSpaceCondition::Kind kind_of(io::Constraint::Kind kind);
 
+/// Returns the conditions on null spaces of a problem, whose fields are those of the system.
+std::vector<solvers::NullSpaceCondition> null_space_of(const io::Problem& file, const op::System& system);
+
 /// Returns the preconditioner of a problem. Multigrid makes its levels from `meshes`.
 problem::PreconditionerChoice preconditioner_of(const io::Problem& problem, const mesh::Generations& meshes = {});
 

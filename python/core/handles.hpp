@@ -46,7 +46,7 @@ struct SpaceHandle {
 /// A vector on the device of an operator, which other packages see through DLPack.
 struct DeviceVector {
   op::Vector values;
-  int number = 0;         ///< of the device among those of its kind
+  int number = 0;         ///< the device has this number among those of its kind
   bool is_shared = false; ///< whether others have its entries, and may write to them at any time
 
   /// Leaves what the host knows of the entries where others may have written to them since.

@@ -38,17 +38,6 @@ problem::Request request_of(const io::Problem& file) {
           .progress = {}};
 }
 
-std::vector<solvers::NullSpaceCondition> null_space_of(const io::Problem& file, const op::System& system) {
-  std::vector<solvers::NullSpaceCondition> result;
-  for (const auto& constraint : file.constraints)
-    result.push_back({.space = system.spaces.at(constraint.field),
-                      .kind = app::kind_of(constraint.kind),
-                      .values = constraint.values,
-                      .components = constraint.components,
-                      .point = constraint.point});
-  return result;
-}
-
 /// Where an operator is the identity: entries that conditions fix, and padding.
 std::vector<std::int32_t> identity_entries(const op::Operator& A) {
   std::vector<std::int32_t> result;
@@ -60,15 +49,15 @@ std::vector<std::int32_t> identity_entries(const op::Operator& A) {
 /// scale such entries, which methods that do not keep them at zero residuals would see.
 class Preconditioner {
 public:
-  /// `options`: a problem file, of which the section [solver] and conditions on the null space count. Throws the errors
-  /// of LinearSolve.
+  /// `options`: a problem file, of which the section [solver] and conditions on the null space count.
+  /// Throws the errors of LinearSolve.
   Preconditioner(const op::Operator& A, MeshHandle& mesh, const std::string& options, int threads)
       : A_(A), threads_(threads), identity_(A.device(), identity_entries(A)), version_(A.data().version()) {
     const base::ThreadLimit limit(threads_);
     const auto file = io::parse_problem(options, "options", "");
     request_ = request_of(file);
     const auto choice = app::preconditioner_of(file, mesh.generations());
-    const auto null_space = null_space_of(file, A.system());
+    const auto null_space = app::null_space_of(file, A.system());
     parts_ = {.null_space = [&A, null_space] { return solvers::make_null_space(A, null_space); },
               .preconditioner =
                   [&A, choice, null_space](solvers::SolverOptions& solver) {
@@ -128,7 +117,7 @@ private:
   int threads_;
   op::EntryList identity_;
   mutable std::mutex mutex_;
-  mutable std::atomic<std::uint64_t> version_; ///< of the values of the operator
+  mutable std::atomic<std::uint64_t> version_; ///< the operator had this version of its values
   problem::Request request_;
   problem::LinearParts parts_;
   std::unique_ptr<const problem::LinearSolve> solve_; ///< refers to the request, the parts and the operator

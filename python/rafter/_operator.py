@@ -194,10 +194,14 @@ class Operator(scipy.sparse.linalg.LinearOperator):
             *(f"{kernel.name}: {kernel.plan}\n  {kernel.quadrature}" for kernel in self.kernels)])
 
 
+def leaves_of_arguments(lowering, arguments, number):
+    """The Lagrange spaces of the test (0) or trial functions (1) among the arguments of a form, in the order of their parts."""
+    found = sorted((argument for argument in arguments if argument.number() == number), key=lambda argument: argument.part() or 0)
+    return [leaf for argument in found for leaf in lowering.leaves(argument.ufl_function_space(), argument.part())]
+
+
 def _spaces(lowering, form, number):
-    """The spaces of the core of the test (0) or trial functions (1) of a form, in the order of their parts."""
-    arguments = sorted((argument for argument in form.arguments() if argument.number() == number), key=lambda argument: argument.part() or 0)
-    return [leaf.core for argument in arguments for leaf in lowering.leaves(argument.ufl_function_space(), argument.part())]
+    return [leaf.core for leaf in leaves_of_arguments(lowering, form.arguments(), number)]
 
 
 def assemble(form: ufl.Form, device: str = "host", threads: int = 0, degree: int | None = None) -> Any:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -12,9 +11,9 @@ import scipy.sparse.linalg
 import ufl
 
 from . import _core
-from ._operator import Operator, Vector
-from ._problem import NullSpace, _toml, in_words_of_python
-from ._spaces import DirichletBC, space_of
+from ._operator import Operator, Vector, leaves_of_arguments
+from ._problem import NullSpace, _toml, in_words_of_python, section_lines, stand_in
+from ._spaces import DirichletBC
 
 
 class Preconditioner(scipy.sparse.linalg.LinearOperator):
@@ -53,10 +52,9 @@ class Preconditioner(scipy.sparse.linalg.LinearOperator):
             solver["preconditioner"] = kind or solver.get("preconditioner", "multigrid")
         self.operator = a
         self.kind = solver.get("preconditioner", "direct")
-        arguments = sorted((argument for argument in a._lowering._arguments if argument.number() == 0), key=lambda argument: argument.part() or 0)
-        leaves = [leaf for argument in arguments for leaf in a._lowering.leaves(argument.ufl_function_space(), argument.part())]
+        leaves = leaves_of_arguments(a._lowering, a._lowering._arguments, 0)
         text = _text(leaves, solver, [null_space] if isinstance(null_space, NullSpace) else null_space)
-        mesh = space_of(arguments[0].ufl_function_space()).mesh.core
+        mesh = leaves[0].mesh.core
 
         def make():
             with in_words_of_python():
@@ -123,17 +121,12 @@ def _text(leaves, solver, null_space):
         if solver.get("preconditioner") == "block" or null_space:
             raise _core.InputError("fields of a MixedFunctionSpace have no names of their own here: take a mixed element of basix.ufl")
         names = [f"{name}_{i}" for i, name in enumerate(names)]
-    lines = ['mesh.box = { cells = [2, 2, 2], shape = "hexahedron" }']
-    for leaf, name in zip(leaves, names):
-        components = f", components = {leaf.size}" if leaf.shape else ""
-        lines.append(f"fields.{name} = {{ degree = {leaf.degree}{components} }}")
-    tests = ["v"] if len(names) == 1 else [f"v_{name}" for name in names]
-    lines.append("forms.a = " + json.dumps(" + ".join(f"inner({name}, {test})*dx" for name, test in zip(names, tests))))
+    lines = stand_in(leaves, names, "a")
     if isinstance(solver.get("blocks"), (list, tuple)):
         if len(solver["blocks"]) != len(names):
             raise _core.InputError(f"blocks are a list with one for each of {len(names)} fields, found {len(solver['blocks'])}")
         solver = solver | {"blocks": dict(zip(names, solver["blocks"]))}
-    lines += ["[solver]", *(f"{key} = {_toml(value)}" for key, value in solver.items())]
+    lines += section_lines("solver", solver)
     for of in null_space:
         field, kind, values, point = of.core([leaf.size for leaf in leaves], names)
         values = _toml(values if leaves[field].shape else values[0]) if values else "true"

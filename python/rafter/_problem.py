@@ -464,13 +464,7 @@ def _problem_text(parts, names, is_residual, are_moving, sections, exact):
     if check:
         zeros = {names[i]: [0.0] * parts[i].leaf.size if parts[i].leaf.shape else 0.0 for i in exact}
         sections = sections | {"check": zeros | check}
-    tests = ["v"] if len(names) == 1 else [f"v_{name}" for name in names]
-    form = " + ".join(f"inner({name}, {test})*dx" for name, test in zip(names, tests))
-    lines = ['mesh.box = { cells = [2, 2, 2], shape = "hexahedron" }']
-    for part, name in zip(parts, names):
-        components = f", components = {part.leaf.size}" if part.leaf.shape else ""
-        lines.append(f"fields.{name} = {{ degree = {part.leaf.degree}{components} }}")
-    lines.append(f"forms.{'F' if is_residual else 'a'} = {json.dumps(form)}")
+    lines = stand_in([part.leaf for part in parts], names, "F" if is_residual else "a")
     if are_moving:  # boundary values that load steps reach
         ones = [1.0] * parts[0].leaf.size if parts[0].leaf.shape else 1.0
         lines.append(f"dirichlet = [{{ field = {json.dumps(names[0])}, tags = \"all\", value = {_toml(ones)} }}]")
@@ -479,10 +473,23 @@ def _problem_text(parts, names, is_residual, are_moving, sections, exact):
         keys = dict(keys or {})
         if section == "output" and "file" in keys:
             overrides.append(f"output.file={_toml(keys.pop('file'))}")
-        if keys:
-            lines.append(f"[{section}]")
-            lines += [f"{_key(key)} = {_toml(value)}" for key, value in keys.items()]
+        lines += section_lines(section, keys)
     return "\n".join(lines) + "\n", overrides
+
+
+def stand_in(leaves, names, form):
+    """Lines of a problem file for a mesh, these fields and a form, which stand for those of the core."""
+    lines = ['mesh.box = { cells = [2, 2, 2], shape = "hexahedron" }']
+    for leaf, name in zip(leaves, names):
+        components = f", components = {leaf.size}" if leaf.shape else ""
+        lines.append(f"fields.{name} = {{ degree = {leaf.degree}{components} }}")
+    tests = ["v"] if len(names) == 1 else [f"v_{name}" for name in names]
+    return [*lines, f"forms.{form} = " + json.dumps(" + ".join(f"inner({name}, {test})*dx" for name, test in zip(names, tests)))]
+
+
+def section_lines(section, keys):
+    """Lines of a section of a problem file; none without keys."""
+    return [f"[{section}]", *(f"{_key(key)} = {_toml(value)}" for key, value in keys.items())] if keys else []
 
 
 def _key(name):

@@ -11,7 +11,7 @@ import os
 import sys
 
 # Names that users write for nodes of other names.
-_WRITTEN_AS = {"restricted": {"avg", "jump"}, "cellavg": {"cellavg"}, "facetavg": {"facetavg"},
+_WRITTEN_AS = {"restricted": {"avg", "jump"},
                "grad": {"grad", "div", "curl", "rot", "nablagrad", "nabladiv"}, "interiorfacet": {"dS", "avg", "jump"}}
 
 
