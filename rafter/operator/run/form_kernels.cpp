@@ -20,6 +20,7 @@
 #include <rafter/operator/run/touched_ranges.hpp>
 #include <rafter/operator/run/two_pass_sum.hpp>
 #include <rafter/schedule/mapping.hpp>
+#include <rafter/space/function_space.hpp>
 
 namespace rafter::op {
 
