@@ -102,10 +102,17 @@ Table Element::tabulate(std::span<const double> points) const {
   return is_lexicographic(product_index_) ? result : reordered(result, product_index_);
 }
 
-Table Element::tabulate_1d(std::span<const double> points) const {
+std::vector<int> Element::extents() const {
+  if (!is_tensor(shape_) || factors_.empty()) return {num_dofs_};
+  std::vector<int> result;
+  for (const auto& factor : factors_) result.push_back(factor->num_dofs());
+  return result;
+}
+
+Table Element::tabulate_1d(int axis, std::span<const double> points) const {
   if (!is_tensor(shape_))
     throw base::InternalError("element: a " + std::string(element::name(shape_)) + " has no tensor factors");
-  return factors_.empty() ? tabulate(points) : factors_[0]->tabulate(points);
+  return factors_.empty() ? tabulate(points) : factors_[static_cast<std::size_t>(axis)]->tabulate(points);
 }
 
 /// An element on a product shape keeps elements for the factors: no matrix larger than a factor's Vandermonde matrix is
@@ -156,10 +163,63 @@ std::shared_ptr<const Element> make_element(Family family, Shape shape, int degr
   return cache.try_emplace(key, std::move(result)).first->second; // another thread may have made it meanwhile
 }
 
+namespace {
+
+/// Says whether a point of a tensor shape lies in the interior of the entity that these vertices span.
+bool is_inside(std::span<const double> point, Shape shape, std::span<const int> vertices) {
+  const auto coordinates = reference_vertices(shape);
+  const auto of_vertex = [&](int vertex, std::size_t axis) {
+    return coordinates[static_cast<std::size_t>(vertex) * point.size() + axis];
+  };
+  for (std::size_t axis = 0; axis < point.size(); ++axis) {
+    const double first = of_vertex(vertices.front(), axis);
+    const bool varies = std::ranges::any_of(vertices, [&](int v) { return of_vertex(v, axis) != first; });
+    const bool is_at_end = point[axis] == 1 || point[axis] == -1;
+    if (varies ? is_at_end : point[axis] != first) return false;
+  }
+  return true;
+}
+
+} // namespace
+
+std::shared_ptr<const Element> make_tensor_element(Shape shape, std::span<const int> degrees) {
+  const auto dim = static_cast<std::size_t>(dimension(shape));
+  if (!is_tensor(shape) || dim < 2 || degrees.size() != dim)
+    throw base::InternalError("element: degrees along each axis are those of quadrilaterals and hexahedra");
+  auto result = std::make_shared<Element>();
+  result->shape_ = shape;
+  result->num_dofs_ = 1;
+  for (const int degree : degrees) {
+    const auto& line = *result->factors_.emplace_back(make_element(Family::lagrange, Shape::interval, degree));
+    const auto nodes = line.nodes();
+    result->degree_ = std::max(result->degree_, degree);
+    result->nodes_ = result->nodes_.empty()
+                         ? std::vector(nodes.begin(), nodes.end())
+                         : product_nodes(result->nodes_, static_cast<int>(result->factors_.size()) - 1, nodes, 1);
+    result->num_dofs_ *= line.num_dofs();
+    result->condition_number_ *= line.condition_number();
+  }
+  for (int i = 0; i < result->num_dofs_; ++i) result->product_index_.push_back(i);
+  for (int d = 0; d <= static_cast<int>(dim); ++d) {
+    auto& of_dimension = result->entity_dofs_.emplace_back();
+    for (int entity = 0; entity < num_entities(shape, d); ++entity) {
+      auto& dofs = of_dimension.emplace_back();
+      for (int i = 0; i < result->num_dofs_; ++i)
+        if (is_inside(std::span(result->nodes_).subspan(static_cast<std::size_t>(i) * dim, dim), shape,
+                      entity_vertices(shape, d, entity)))
+          dofs.push_back(i);
+    }
+  }
+  return result;
+}
+
 std::string content_of(const Element& element) {
   std::string result(name(element.family()));
   result += " ";
   result += name(element.shape());
+  const auto extents = element.extents();
+  if (std::ranges::any_of(extents, [&](int extent) { return extent != extents.front(); }))
+    for (const int extent : extents) result += " " + std::to_string(extent - 1);
   return result + " " + std::to_string(element.degree());
 }
 

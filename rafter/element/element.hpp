@@ -35,8 +35,10 @@ class Element {
 public:
   Family family() const { return family_; }
   Shape shape() const { return shape_; }
-  int degree() const { return degree_; }
+  int degree() const { return degree_; } ///< the highest one where axes have degrees of their own
   int num_dofs() const { return num_dofs_; }
+  /// Numbers of degrees of freedom along each axis on tensor shapes, whose product is num_dofs(); elsewhere that alone.
+  std::vector<int> extents() const;
 
   /// Nodes, shape (dof, dimension). Every edge has the Gauss-Lobatto-Legendre points of its degree; the nodes of a face
   /// are symmetric and the same for all cells that share it.
@@ -56,14 +58,16 @@ public:
   /// Values and first derivatives of all basis functions at points of shape (point, dimension).
   Table tabulate(std::span<const double> points) const;
 
-  /// 1D factors of the basis functions on tensor shapes: Lagrange functions at 1D points, as a table with dim = 1.
-  Table tabulate_1d(std::span<const double> points) const;
+  /// 1D factors of the basis functions along an axis of tensor shapes: Lagrange functions at 1D points, as a table with
+  /// dim = 1.
+  Table tabulate_1d(int axis, std::span<const double> points) const;
 
   /// 2-norm condition number of the Vandermonde matrix of the nodes in the orthonormal basis.
   double condition_number() const { return condition_number_; }
 
 private:
   friend std::shared_ptr<const Element> make_element(Family, Shape, int);
+  friend std::shared_ptr<const Element> make_tensor_element(Shape, std::span<const int>);
   Family family_ = Family::lagrange;
   Shape shape_ = Shape::point;
   int degree_ = 0, num_dofs_ = 0;
@@ -77,12 +81,17 @@ private:
                                      ///< coefficients * orthonormal
   double condition_number_ = 1;
 };
-/// Elements are known by family, shape and degree (base/content.hpp).
+/// Elements are known by family, shape and degrees (base/content.hpp).
 std::string content_of(const Element& element);
 
 inline constexpr int max_lagrange_degree = 12;
 
 /// Returns the element, from a cache of the process. Throws InputError for a degree out of range.
 std::shared_ptr<const Element> make_element(Family family, Shape shape, int degree);
+
+/// Returns the Lagrange element on a tensor shape that has a degree along each axis. Kernels take it; function spaces
+/// do not, since cells that share an entity would have to agree on its axes: it has no permutations, and the dofs of an
+/// entity are ascending.
+std::shared_ptr<const Element> make_tensor_element(Shape shape, std::span<const int> degrees);
 
 } // namespace rafter::element

@@ -69,29 +69,13 @@ void symmetrise(Rule1D& rule) {
   if (n % 2 == 1) rule.points[n / 2] = 0;
 }
 
-Quadrature tensor_rule(Shape shape, int degree, Rule1D line) {
-  Quadrature result{shape, degree, {}, {}, {}, {}};
-  const auto n = line.points.size();
-  const int dim = dimension(shape);
-  std::size_t total = 1;
-  for (int d = 0; d < dim; ++d) total *= n;
-  for (std::size_t q = 0; q < total; ++q) {
-    double weight = 1;
-    std::size_t index = q;
-    for (int d = 0; d < dim; ++d, index /= n) {
-      result.points.push_back(line.points[index % n]);
-      weight *= line.weights[index % n];
-    }
-    result.weights.push_back(weight);
-  }
-  result.points_1d = std::move(line.points);
-  result.weights_1d = std::move(line.weights);
-  return result;
+Quadrature tensor_rule(Shape shape, int degree, const Rule1D& line) {
+  return product_quadrature(shape, degree, std::vector<Rule1D>(static_cast<std::size_t>(dimension(shape)), line));
 }
 
 /// Rule on the product of two shapes; points of the first run fastest.
 Quadrature product_rule(Shape shape, const Quadrature& first, const Quadrature& second) {
-  Quadrature result{shape, std::min(first.degree, second.degree), {}, {}, {}, {}};
+  Quadrature result{shape, std::min(first.degree, second.degree), {}, {}, {}};
   const int first_dim = dimension(first.shape), second_dim = dimension(second.shape);
   for (int j = 0; j < second.num_points(); ++j)
     for (int i = 0; i < first.num_points(); ++i) {
@@ -117,7 +101,7 @@ Quadrature collapsed_rule(Shape shape, int n) {
     scale = std::ldexp(scale, -alpha);
     total *= static_cast<std::size_t>(n);
   }
-  Quadrature result{shape, 2 * n - 1, {}, {}, {}, {}};
+  Quadrature result{shape, 2 * n - 1, {}, {}, {}};
   for (std::size_t q = 0; q < total; ++q) {
     std::array<double, 3> point{};
     double weight = scale;
@@ -142,7 +126,7 @@ void check_range(std::string_view what, int value, int lowest, int highest) {
 }
 
 /// The rule on a point: one point of weight 1.
-Quadrature point_rule(int degree) { return {Shape::point, degree, {}, {1.}, {}, {}}; }
+Quadrature point_rule(int degree) { return {Shape::point, degree, {}, {1.}, {}}; }
 
 } // namespace
 
@@ -178,6 +162,25 @@ Rule1D gauss_lobatto(int num_points) {
   }
   symmetrise(rule);
   return rule;
+}
+
+Quadrature product_quadrature(Shape shape, int degree, std::vector<Rule1D> lines) {
+  Quadrature result{shape, degree, {}, {}, {}};
+  std::size_t total = 1;
+  for (const auto& line : lines) total *= line.points.size();
+  for (std::size_t q = 0; q < total; ++q) {
+    double weight = 1;
+    std::size_t index = q;
+    for (const auto& line : lines) {
+      const std::size_t n = line.points.size();
+      result.points.push_back(line.points[index % n]);
+      weight *= line.weights[index % n];
+      index /= n;
+    }
+    result.weights.push_back(weight);
+  }
+  result.lines = std::move(lines);
+  return result;
 }
 
 Quadrature make_quadrature_with_points(Shape shape, int num_points, QuadratureKind kind) {

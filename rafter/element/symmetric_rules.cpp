@@ -255,7 +255,7 @@ SymmetricRule polished(SymmetricRule rule) {
 }
 
 Quadrature expanded(const SymmetricRule& rule) {
-  Quadrature result{rule.shape, rule.degree, {}, {}, {}, {}};
+  Quadrature result{rule.shape, rule.degree, {}, {}, {}};
   for (const Orbit& orbit : rule.orbits) {
     const auto points = orbit_points(orbit);
     result.points.insert(result.points.end(), points.begin(), points.end());

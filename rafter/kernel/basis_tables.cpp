@@ -14,13 +14,11 @@ using element::Element;
 std::shared_ptr<DenseTables> make_dense_tables() { return std::make_shared<DenseTables>(); }
 
 BasisTables::BasisTables(const ProgramInput& input)
-    : input_(input), is_tensor_(element::is_tensor(input.function.shape) && !input.function.is_facet &&
-                                input.contraction != Contraction::dense),
-      tdim_(input.function.tdim()), tables_(input.tables == nullptr ? make_dense_tables() : input.tables) {
-  if (is_tensor_) {
-    points_ = points_1d();
+    : input_(input), tdim_(input.function.tdim()),
+      tables_(input.tables == nullptr ? make_dense_tables() : input.tables) {
+  if (!input.function.is_facet && input.contraction != Contraction::dense) lines_ = input.fields.quadrature.lines;
+  if (is_grid()) {
     weights_ = input.fields.quadrature.weights;
-    point_extents_.assign(static_cast<std::size_t>(tdim_), static_cast<int>(points_.size()));
     return;
   }
   if (input.function.is_facet)
@@ -30,7 +28,11 @@ BasisTables::BasisTables(const ProgramInput& input)
     weights_.assign(static_cast<std::size_t>(modes_->size()), 1.0);
   } else
     set_dense_points();
-  point_extents_ = {num_points()};
+}
+
+Contraction BasisTables::contraction() const {
+  if (!is_grid()) return modes_ ? Contraction::modal : Contraction::dense;
+  return input_.contraction == Contraction::per_derivative ? Contraction::per_derivative : Contraction::collocated;
 }
 
 // --- points ---------------------------------------------------------------------------------------------------------
@@ -71,9 +73,10 @@ void BasisTables::set_dense_points() {
 // --- grids ----------------------------------------------------------------------------------------------------------
 
 ReferenceMatrix BasisTables::factor(const Element& element, const BasisSlot& slot, int axis) const {
-  ReferenceMatrix result = table_1d(element, points_1d(), slot.first == axis ? 1 : 0);
+  const auto& points = lines_[static_cast<std::size_t>(axis)].points;
+  ReferenceMatrix result = table_1d(element, axis, points, slot.first == axis ? 1 : 0);
   if (slot.second != -2) {
-    const auto other = table_1d(element, points_1d(), slot.second == axis ? 1 : 0);
+    const auto other = table_1d(element, axis, points, slot.second == axis ? 1 : 0);
     for (std::size_t i = 0; i < result.values.size(); ++i) result.values[i] *= other.values[i];
     result.name += other.name;
   }
@@ -84,32 +87,45 @@ std::vector<ReferenceMatrix> BasisTables::factors(const Element& element, const 
   std::vector<ReferenceMatrix> result;
   for (int axis = 0; axis < tdim_; ++axis) {
     auto matrix = factor(element, slot, axis);
-    result.push_back(is_test ? weighted_transpose(matrix, weights_1d()) : matrix);
+    result.push_back(is_test ? weighted_transpose(matrix, lines_[static_cast<std::size_t>(axis)].weights) : matrix);
   }
   return result;
 }
 
-ReferenceMatrix BasisTables::differentiation() const { return with_symmetry(differentiation_matrix(points_1d())); }
+ReferenceMatrix BasisTables::differentiation(int axis) const {
+  return with_symmetry(differentiation_matrix(lines_[static_cast<std::size_t>(axis)].points));
+}
 
-ReferenceMatrix BasisTables::transposed_differentiation() const {
-  auto transposed = weighted_transpose(differentiation_matrix(points_1d()), weights_1d());
+ReferenceMatrix BasisTables::transposed_differentiation(int axis) const {
+  const auto& [points, weights] = lines_[static_cast<std::size_t>(axis)];
+  auto transposed = weighted_transpose(differentiation_matrix(points), weights);
   for (int r = 0; r < transposed.rows; ++r)
     for (int k = 0; k < transposed.cols; ++k)
-      transposed.values[static_cast<std::size_t>(r * transposed.cols + k)] /= weights_1d()[static_cast<std::size_t>(r)];
+      transposed.values[static_cast<std::size_t>(r * transposed.cols + k)] /= weights[static_cast<std::size_t>(r)];
   return with_symmetry(std::move(transposed));
 }
 
 bool BasisTables::is_collocated(const Element& element) const {
-  return input_.contraction != Contraction::per_derivative &&
-         static_cast<int>(points_1d().size()) >= element.degree() + 1;
+  const auto extents = element.extents();
+  bool has_enough_points = true;
+  for (std::size_t axis = 0; axis < extents.size(); ++axis)
+    has_enough_points &= static_cast<int>(lines_[axis].points.size()) >= extents[axis];
+  return input_.contraction != Contraction::per_derivative && has_enough_points;
 }
 
-bool BasisTables::is_nodal(const Element& element) const { return is_identity(table_1d(element, points_1d(), 0)); }
+bool BasisTables::is_nodal(const Element& element, int axis) const {
+  return is_identity(table_1d(element, axis, lines_[static_cast<std::size_t>(axis)].points, 0));
+}
+bool BasisTables::is_nodal(const Element& element) const {
+  for (int axis = 0; axis < tdim_; ++axis)
+    if (!is_nodal(element, axis)) return false;
+  return true;
+}
 
 // --- dense tables ---------------------------------------------------------------------------------------------------
 
 std::optional<Folding> BasisTables::dof_folding(const Element& element) const {
-  if (is_tensor_ || input_.function.is_facet || (!modes_ && !point_folding_)) return std::nullopt;
+  if (is_grid() || input_.function.is_facet || (!modes_ && !point_folding_)) return std::nullopt;
   return make_folding(element.shape(), element.nodes());
 }
 

@@ -37,26 +37,28 @@ class BasisTables {
 public:
   explicit BasisTables(const ProgramInput& input);
 
-  bool is_tensor() const { return is_tensor_; } ///< the points form a grid, and tables are products of 1D ones
-  const std::vector<int>& point_extents() const { return point_extents_; }
-  /// Extents, points and weights are in the order that TensorProgram documents.
+  bool is_grid() const { return !lines_.empty(); } ///< the points form a grid, and tables are products of 1D ones
+  /// The contraction that the tables serve, which is not always that of the input.
+  Contraction contraction() const;
+  /// Points and weights are in the order that TensorProgram documents.
   const std::vector<double>& points() const { return points_; }
   const std::vector<double>& weights() const { return weights_; }
   int num_points() const { return static_cast<int>(weights_.size()); }
 
   // These members serve grids of points; their tables act along one axis.
-  const std::vector<double>& points_1d() const { return input_.fields.quadrature.points_1d; }
-  const std::vector<double>& weights_1d() const { return input_.fields.quadrature.weights_1d; }
+  const std::vector<element::Rule1D>& lines() const { return lines_; } ///< the rule along each axis
   /// 1D factors of a basis slot, one per axis, shape (point, dof); for test functions multiplied by the weights and
   /// transposed, shape (dof, point).
   std::vector<ReferenceMatrix> factors(const element::Element& element, const BasisSlot& slot, bool is_test) const;
   /// D takes values in the points to derivatives there; its transposed counterpart is W^-1 D^T W with the diagonal
   /// matrix W of weights, because the QFunction leaves the weights out.
-  ReferenceMatrix differentiation() const;
-  ReferenceMatrix transposed_differentiation() const;
+  ReferenceMatrix differentiation(int axis) const;
+  ReferenceMatrix transposed_differentiation(int axis) const;
   /// Says whether derivatives are computed from interpolated values in the points.
   bool is_collocated(const element::Element& element) const;
-  /// Says whether the points are the nodes of the element, so that dofs are values in the points.
+  /// Says whether the points are the nodes of the element, along one axis or all, so that dofs are values in the
+  /// points.
+  bool is_nodal(const element::Element& element, int axis) const;
   bool is_nodal(const element::Element& element) const;
 
   // These members serve all other points; one dense table holds several slots.
@@ -83,10 +85,9 @@ private:
   ReferenceMatrix point_table(const element::Element& element, const std::vector<BasisSlot>& slots) const;
 
   const ProgramInput& input_;
-  bool is_tensor_;
   int tdim_;
+  std::vector<element::Rule1D> lines_; ///< the rule along each axis of a grid
   std::shared_ptr<DenseTables> tables_;
-  std::vector<int> point_extents_;
   std::vector<double> points_, weights_;
   std::optional<ModalBasis> modes_; ///< orthonormal modes in place of points, for modal contractions
   std::optional<Folding> point_folding_;

@@ -14,11 +14,8 @@ TensorProgram build_by_points(const ProgramInput& input) {
   program.tdim = input.function.tdim();
   program.inputs = input.fields.inputs;
   program.outputs = input.fields.outputs;
-  program.is_tensor = tables.is_tensor();
-  program.point_extents = tables.point_extents();
-  program.points = tables.points();
-  program.weights = tables.weights();
-  program.num_points = tables.num_points();
+  program.contraction = tables.contraction();
+  add_points(program, tables);
   complete_outputs(program.function, program.outputs);
   add_evaluation(program, input, tables);
   add_integration(program, tables);

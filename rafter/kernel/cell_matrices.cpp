@@ -62,7 +62,7 @@ public:
     steps_.evaluate();
     for (std::size_t f = 0; f < program_.outputs.size(); ++f)
       if (!places[f].empty())
-        steps_.scatter(static_cast<int>(f), program_.is_tensor ? chains(places[f], f) : dense(places[f], f));
+        steps_.scatter(static_cast<int>(f), program_.is_grid() ? chains(places[f], f) : dense(places[f], f));
   }
 
 private:
@@ -70,18 +70,17 @@ private:
     const auto& use = program_.outputs[f];
     const auto slots = slots_of(program_.function, use.index);
     std::map<BasisSlot, Slot> result;
-    if (program_.is_tensor) {
+    if (program_.is_grid()) {
       for (const auto& slot : slots)
         result[slot] = {steps_.add_array(fmt::format("d{}_{}_{}", f, slot.first + 1, slot.second + 1), use.components,
-                                         program_.point_extents),
+                                         program_.point_axes),
                         0, 0};
       return result;
     }
-    const int array = slots.empty() ? -1
-                                    : steps_.add_array(fmt::format("d{}", f), use.components,
-                                                       {static_cast<int>(slots.size()) * program_.num_points});
-    for (const auto& slot : slots)
-      result.emplace(slot, Slot{array, 0, static_cast<int>(result.size()) * program_.num_points});
+    if (slots.empty()) return result;
+    const int slot_axis = steps_.add_axis(AxisKind::slot, static_cast<int>(slots.size()));
+    const int array = steps_.add_array(fmt::format("d{}", f), use.components, {slot_axis, program_.point_axes.front()});
+    for (const auto& slot : slots) result.emplace(slot, Slot{array, 0, static_cast<int>(result.size())});
     return result;
   }
 
@@ -97,19 +96,24 @@ private:
   int dense(const std::map<BasisSlot, Slot>& places, std::size_t f) {
     const auto& use = program_.outputs[f];
     const int rows = use.element->num_dofs() * use.trial_element->num_dofs();
-    ReferenceMatrix matrix{"P",  rows, static_cast<int>(places.size()) * program_.num_points, {}, Symmetry::none,
-                           true, {}};
+    const auto points = static_cast<std::size_t>(program_.num_points());
+    ReferenceMatrix matrix{"P", rows, static_cast<int>(places.size() * points), {}, Symmetry::none, true, {}};
     matrix.values.resize(static_cast<std::size_t>(matrix.rows) * static_cast<std::size_t>(matrix.cols));
-    const auto points = static_cast<std::size_t>(program_.num_points);
     for (const auto& [slot, place] : places) {
       const auto values = integrals(
           products(table(*use.element, slot.first), table(*use.trial_element, slot.second), tables_.weights()));
       for (std::size_t row = 0; row < static_cast<std::size_t>(rows); ++row)
         std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(row * points), points,
-                    matrix.values.begin() + static_cast<std::ptrdiff_t>(row * static_cast<std::size_t>(matrix.cols)) +
-                        place.offset);
+                    matrix.values.begin() + static_cast<std::ptrdiff_t>(row * static_cast<std::size_t>(matrix.cols) +
+                                                                        static_cast<std::size_t>(place.slot) * points));
     }
-    return steps_.contract(places.begin()->second.array, steps_.add_matrix(std::move(matrix)), 1,
+    const int source = places.begin()->second.array;
+    const auto& axes = program_.array(source).axes;
+    std::vector<int> cols(axes.begin() + 1, axes.end());
+    return steps_.contract(source,
+                           {.rows = {steps_.add_axis(AxisKind::pair, rows)},
+                            .cols = std::move(cols),
+                            .matrix = steps_.add_matrix(std::move(matrix))},
                            fmt::format("m{}", f));
   }
   /// Sums the weighed products over the points where the coefficients are constant on the cell; returns them as they
@@ -128,12 +132,14 @@ private:
 
   int chains(const std::map<BasisSlot, Slot>& places, std::size_t f) {
     const auto& use = program_.outputs[f];
-    const int pairs = (use.element->degree() + 1) * (use.trial_element->degree() + 1);
-    const int result = steps_.add_array(fmt::format("m{}", f), use.components,
-                                        std::vector<int>(static_cast<std::size_t>(program_.tdim), pairs));
+    auto pairs = use.element->extents();
+    const auto of_trial = use.trial_element->extents();
+    for (std::size_t axis = 0; axis < pairs.size(); ++axis) pairs[axis] *= of_trial[axis];
+    const auto axes = steps_.add_axes(AxisKind::pair, pairs, true);
+    const int result = steps_.add_array(fmt::format("m{}", f), use.components, axes);
     bool accumulate = false;
     for (const auto& [slot, place] : places) {
-      steps_.chain(place.array, factors(use, slot), fmt::format("m{}_{}_{}", f, slot.first + 1, slot.second + 1),
+      steps_.chain(place.array, factors(use, slot), axes, fmt::format("m{}_{}_{}", f, slot.first + 1, slot.second + 1),
                    result, accumulate);
       accumulate = true;
     }
@@ -141,18 +147,18 @@ private:
   }
   /// Tables of products of a test and a trial function in 1D, one per axis, shape ((test, trial), point).
   std::vector<ReferenceMatrix> factors(const FieldUse& use, const BasisSlot& slot) const {
-    const auto transposed = [&](const Element& element, int derivative) {
-      const auto by_point = table_1d(element, tables_.points_1d(), derivative);
-      return weighted_transpose(by_point, std::vector<double>(tables_.points_1d().size(), 1.0));
-    };
     std::vector<ReferenceMatrix> result;
     for (int axis = 0; axis < program_.tdim; ++axis) {
+      const auto& [points, weights] = tables_.lines()[static_cast<std::size_t>(axis)];
+      const auto transposed = [&, &line = points](const Element& element, int derivative) {
+        return weighted_transpose(table_1d(element, axis, line, derivative), std::vector<double>(line.size(), 1.0));
+      };
       const auto test = transposed(*use.element, slot.first == axis ? 1 : 0),
                  trial = transposed(*use.trial_element, slot.second == axis ? 1 : 0);
       result.push_back(with_symmetry({"P",
                                       test.rows * trial.rows,
                                       test.cols,
-                                      products(test.values, trial.values, tables_.weights_1d()),
+                                      products(test.values, trial.values, weights),
                                       Symmetry::none,
                                       false,
                                       {}}));
@@ -217,11 +223,13 @@ TensorProgram build_cell_matrices(const ProgramInput& given) {
   program.tdim = input.function.tdim();
   program.inputs = input.fields.inputs;
   program.outputs = input.fields.outputs;
-  program.is_tensor = is_grid;
-  program.point_extents = is_constant ? std::vector<int>{1} : tables.point_extents();
-  program.points = tables.points();
-  program.weights = is_constant ? std::vector<double>{1} : tables.weights();
-  program.num_points = is_constant ? 1 : tables.num_points();
+  program.contraction = tables.contraction();
+  if (is_constant) {
+    program.points = tables.points();
+    program.weights = {1};
+    program.point_axes = {ProgramSteps(program).add_axis(AxisKind::point, 1)};
+  } else
+    add_points(program, tables);
   complete_outputs(program.function, program.outputs);
   if (!is_constant) add_evaluation(program, input, tables);
   PairIntegration(program, input, tables, is_constant).run();
@@ -233,19 +241,18 @@ TensorProgram build_cell_matrices(const ProgramInput& given) {
 std::vector<int> pair_places(const TensorProgram& program, const FieldUse& use) {
   std::vector<int> result;
   const int tests = use.element->num_dofs(), trials = use.trial_element->num_dofs();
-  const int n = use.element->degree() + 1, m = use.trial_element->degree() + 1;
+  const auto n = use.element->extents(), m = use.trial_element->extents();
+  const auto digit = [](int number, const std::vector<int>& extents, std::size_t axis) {
+    for (std::size_t a = 0; a < axis; ++a) number /= extents[a];
+    return number % extents[axis];
+  };
   for (int i = 0; i < tests; ++i)
     for (int j = 0; j < trials; ++j) {
       int place = i * trials + j;
-      if (program.is_tensor) {
+      if (program.is_grid()) {
         place = 0;
-        for (int axis = program.tdim - 1; axis >= 0; --axis) {
-          const auto digit = [axis](int number, int base) {
-            for (int a = 0; a < axis; ++a) number /= base;
-            return number % base;
-          };
-          place = place * n * m + digit(i, n) * m + digit(j, m);
-        }
+        for (std::size_t axis = n.size(); axis-- > 0;)
+          place = place * n[axis] * m[axis] + digit(i, n, axis) * m[axis] + digit(j, m, axis);
       }
       result.push_back(place);
     }

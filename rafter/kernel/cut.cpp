@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
@@ -41,7 +42,8 @@ bool is_of_data(const form::ScalarNode& node) {
 /// along each axis of a grid, else a dense product.
 double evaluation_flops(const PointLoops& loops) {
   const double points = loops.num_points;
-  return loops.points_per_axis > 0 ? 2 * points * loops.points_per_axis * loops.tdim : 2 * points * points;
+  if (loops.extents.empty()) return 2 * points * points;
+  return 2 * points * std::accumulate(loops.extents.begin(), loops.extents.end(), 0.0);
 }
 bool is_word_per_cell(const form::ScalarNode& node) {
   return node.op == ScalarOp::atom &&
@@ -216,8 +218,8 @@ constexpr double next_to_nothing = 1e-3;
 /// Collects the storages of factors of one function, which may be written in several ways.
 class Chooser {
 public:
-  Chooser(const QFunction& function, int num_points, const Balance& balance, const CurvedMap* curved)
-      : loops_(point_loops(function, num_points)), balance_(balance), curved_(curved) {
+  Chooser(const QFunction& function, const PointLoops& loops, const Balance& balance, const CurvedMap* curved)
+      : loops_(loops), balance_(balance), curved_(curved) {
     const auto order = function.graph.reachable(function.roots());
     const auto num_entries = std::ranges::count_if(order, [&](NodeId id) { return is_of_map(function.graph[id]); });
     if (curved_ == nullptr || num_entries == 0) return;
@@ -308,7 +310,7 @@ private:
 
 } // namespace
 
-std::vector<Choice> factor_storages(const QFunction& function, int num_points, const Balance& balance,
+std::vector<Choice> factor_storages(const QFunction& function, const PointLoops& loops, const Balance& balance,
                                     const CurvedMap* curved) {
   const auto deps = dependencies(function);
   bool has_field = false, has_data = false;
@@ -319,7 +321,7 @@ std::vector<Choice> factor_storages(const QFunction& function, int num_points, c
     has_data = has_data || is_of_data(node);
     has_trial = has_trial || (node.op == ScalarOp::atom && node.atom.kind == AtomKind::reference_trial);
   }
-  Chooser chooser(function, num_points, balance, curved);
+  Chooser chooser(function, loops, balance, curved);
   chooser.add_recomputed(function, false);
   if (has_field) chooser.add_stored(function, false);
   if (has_trial) {

@@ -78,9 +78,10 @@ struct Choice {
 /// The ways to store the factors of a function, cheapest first: nothing stored, all stored, and the cuts between them
 /// that are best for some ratio of the price of a number read to that of an operation. They are taken of the function
 /// as written and of its merged form; where there are data fields, each cut comes also with leave to store values that
-/// depend on them (the linearised law). `num_points` is per cell. `curved` gives the cost of isoparametric maps, which
-/// count as free without it. Of a function without trial function, all is recomputed, since it is evaluated once.
-std::vector<Choice> factor_storages(const QFunction& function, int num_points, const Balance& balance,
+/// depend on them (the linearised law). `loops` are those over the points of a cell. `curved` gives the cost of
+/// isoparametric maps, which count as free without it. Of a function without trial function, all is recomputed, since
+/// it is evaluated once.
+std::vector<Choice> factor_storages(const QFunction& function, const PointLoops& loops, const Balance& balance,
                                     const CurvedMap* curved = nullptr);
 
 } // namespace rafter::kernel

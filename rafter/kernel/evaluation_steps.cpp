@@ -30,7 +30,7 @@ public:
       if (atom.kind == use.kind && atom.a == use.index) wanted.insert(BasisSlot{atom.c});
     if (wanted.empty()) return;
     const std::string name = fmt::format("u{}", f);
-    const int dofs = steps_.add_array(name + "_dofs", use.components, dof_extents(program_, *use.element));
+    const int dofs = steps_.add_array(name + "_dofs", use.components, axes_of_dofs(*use.element, wanted));
     steps_.gather(f, dofs);
     const auto slots = evaluate(dofs, *use.element, wanted, name);
     for (const auto& atom : atoms_)
@@ -46,7 +46,7 @@ public:
     if (wanted.empty()) return;
     if (element == nullptr) throw base::InternalError("an isoparametric map needs its geometry element");
     program_.geometry = element;
-    const int nodes = steps_.add_array("nodes", program_.tdim, dof_extents(program_, *element));
+    const int nodes = steps_.add_array("nodes", program_.tdim, axes_of_dofs(*element, wanted));
     steps_.load_nodes(nodes);
     const auto slots = evaluate(nodes, *element, wanted, "x");
     for (const auto& atom : atoms_) {
@@ -56,6 +56,10 @@ public:
   }
 
 private:
+  std::vector<int> axes_of_dofs(const Element& element, const std::set<BasisSlot>& wanted) {
+    const bool are_points = !program_.is_grid() && tables_.are_dofs(element, {wanted.begin(), wanted.end()});
+    return are_points ? program_.point_axes : dof_axes(program_, tables_, element);
+  }
   void add_slot(const Atom& atom, Slot slot, int component) {
     slot.component = component;
     program_.input_slots.push_back({atom, slot});
@@ -63,12 +67,12 @@ private:
 
   /// Adds the steps that evaluate a field from its dofs (array `dofs`); returns where each wanted basis slot stands.
   Slots evaluate(int dofs, const Element& element, const std::set<BasisSlot>& wanted, const std::string& name) {
-    if (!program_.is_tensor) return evaluate_dense(dofs, element, {wanted.begin(), wanted.end()}, name);
+    if (!program_.is_grid()) return evaluate_dense(dofs, element, {wanted.begin(), wanted.end()}, name);
     if (tables_.is_collocated(element)) return evaluate_collocated(dofs, element, wanted, name);
     Slots result;
     for (const auto& slot : wanted) {
       const std::string target = fmt::format("{}_{}", name, slot.first + 1);
-      result[slot] = {steps_.chain(dofs, tables_.factors(element, slot, false), target), 0, 0};
+      result[slot] = {steps_.chain(dofs, tables_.factors(element, slot, false), program_.point_axes, target), 0, 0};
     }
     return result;
   }
@@ -79,11 +83,14 @@ private:
       steps_.set_folding(dofs, *folding);
       steps_.butterfly(dofs, *folding);
     }
-    const int array = steps_.contract(dofs, steps_.add_matrix(tables_.stacked(element, slots)), 1, name + "_points");
+    std::vector<int> rows{steps_.add_axis(AxisKind::slot, static_cast<int>(slots.size()))};
+    rows.push_back(program_.point_axes.front());
+    const int matrix = steps_.add_matrix(tables_.stacked(element, slots));
+    const int array = steps_.contract(
+        dofs, {.rows = rows, .cols = {program_.array(dofs).axes.back()}, .matrix = matrix}, name + "_points");
     if (folding && tables_.point_folding()) steps_.butterfly(array, *tables_.point_folding());
     Slots result;
-    for (std::size_t s = 0; s < slots.size(); ++s)
-      result[slots[s]] = {array, 0, static_cast<int>(s) * program_.num_points};
+    for (std::size_t s = 0; s < slots.size(); ++s) result[slots[s]] = {array, 0, static_cast<int>(s)};
     return result;
   }
   Slots evaluate_collocated(int dofs, const Element& element, const std::set<BasisSlot>& wanted,
@@ -91,15 +98,17 @@ private:
     Slots result;
     CollocatedEvaluation stages;
     stages.dofs = dofs;
-    stages.values =
-        steps_.chain(dofs, tables_.factors(element, BasisSlot{}, false), name, -1, false, &stages.interpolation);
+    stages.values = steps_.chain(dofs, tables_.factors(element, BasisSlot{}, false), program_.point_axes, name, -1,
+                                 false, &stages.interpolation);
     for (const auto& slot : wanted) {
       if (slot.first < 0) {
         result[slot] = {stages.values, 0, 0};
         continue;
       }
-      stages.differentiation = steps_.add_matrix(tables_.differentiation());
-      const int array = steps_.contract(stages.values, stages.differentiation, steps_.position(slot.first),
+      auto& matrix = stages.differentiation[static_cast<std::size_t>(slot.first)];
+      matrix = steps_.add_matrix(tables_.differentiation(slot.first));
+      const int axis = steps_.axis_along(stages.values, slot.first);
+      const int array = steps_.contract(stages.values, {.rows = {axis}, .cols = {axis}, .matrix = matrix},
                                         fmt::format("{}_d{}", name, slot.first));
       stages.derivatives[static_cast<std::size_t>(slot.first)] = array;
       result[slot] = {array, 0, 0};

@@ -201,7 +201,7 @@ double count_or_refuse(const QFunction& function, const PointLoops& loops, std::
 /// Hoists out of the loops over `axis` and the axes outside it: for each, the best rewriting, or none.
 Counted hoisted_from(int axis, QFunction function, const PointLoops& loops, std::size_t max_nodes) {
   Counted best{count_or_refuse(function, loops, max_nodes), std::move(function)};
-  for (; axis < loops.tdim; ++axis) {
+  for (; axis < static_cast<int>(loops.extents.size()); ++axis) {
     AxisHoisting hoisting(best.second, axis, loops);
     if (hoisting.is_empty()) continue;
     for (const double share : shares) {
@@ -216,7 +216,7 @@ Counted hoisted_from(int axis, QFunction function, const PointLoops& loops, std:
 } // namespace
 
 QFunction hoisted(const QFunction& function, const PointLoops& loops) {
-  if (loops.points_per_axis == 0) return function;
+  if (loops.extents.empty()) return function;
   const std::size_t max_nodes = function.graph.reachable(function.roots()).size() + max_more_nodes;
   AxisHoisting innermost(function, 0, loops);
   auto best = hoisted_from(1, function, loops, max_nodes);

@@ -40,8 +40,8 @@ public:
     const auto is_weighed = [&] {
       return slots.size() == 1 && slots.begin()->first == BasisSlot{} && tables_.is_nodal(element);
     };
-    const bool is_by_points = program_.is_tensor && (tables_.is_collocated(element) || is_weighed());
-    const int result = !program_.is_tensor                                 ? dense(slots, element, name)
+    const bool is_by_points = program_.is_grid() && (tables_.is_collocated(element) || is_weighed());
+    const int result = !program_.is_grid()                                 ? dense(slots, element, name)
                        : is_by_points && slots.begin()->first.second == -2 ? collocated(slots, element, f)
                                                                            : chains(slots, element, f);
     steps_.scatter(static_cast<int>(f), result);
@@ -57,21 +57,18 @@ private:
       if (is_tested(output) && output.field == use.index) tested.insert(slot_of(output));
     Slots result;
     if (tested.empty()) return result;
-    if (!program_.is_tensor) {
-      const int num_points = program_.num_points;
-      const int array =
-          steps_.add_array(fmt::format("f{}", f), use.components, {static_cast<int>(tested.size()) * num_points});
-      int offset = 0;
-      for (const auto& slot : tested) {
-        result[slot] = {array, 0, offset};
-        offset += num_points;
-      }
+    if (!program_.is_grid()) {
+      const auto num_slots = static_cast<int>(tested.size());
+      const int array = steps_.add_array(fmt::format("f{}", f), use.components,
+                                         {steps_.add_axis(AxisKind::slot, num_slots), program_.point_axes.front()});
+      int number = 0;
+      for (const auto& slot : tested) result[slot] = {array, 0, number++};
       return result;
     }
     for (const auto& slot : tested) {
       const std::string second = slot.second == -2 ? "" : "_" + std::to_string(slot.second + 1);
       const std::string name = fmt::format("f{}_{}{}", f, slot.first + 1, second);
-      result[slot] = {steps_.add_array(name, use.components, program_.point_extents), 0, 0};
+      result[slot] = {steps_.add_array(name, use.components, program_.point_axes), 0, 0};
     }
     return result;
   }
@@ -87,7 +84,10 @@ private:
     const auto folding = tables_.dof_folding(element);
     if (folding && tables_.point_folding()) steps_.butterfly(array, *tables_.point_folding());
     const int matrix = steps_.add_matrix(tables_.stacked_transposed(element, slots));
-    const int result = steps_.contract(array, matrix, 1, name);
+    const auto& axes = program_.array(array).axes;
+    const int result = steps_.contract(
+        array, {.rows = dof_axes(program_, tables_, element), .cols = {axes.begin() + 1, axes.end()}, .matrix = matrix},
+        name);
     if (folding) {
       steps_.set_folding(result, *folding);
       steps_.butterfly(result, *folding);
@@ -96,11 +96,11 @@ private:
   }
   int chains(const Slots& places, const Element& element, std::size_t f) {
     const int result =
-        steps_.add_array(fmt::format("r{}", f), program_.outputs[f].components, dof_extents(program_, element));
+        steps_.add_array(fmt::format("r{}", f), program_.outputs[f].components, dof_axes(program_, tables_, element));
     bool accumulate = false;
     for (const auto& [slot, place] : places) {
-      steps_.chain(place.array, tables_.factors(element, slot, true), fmt::format("t{}_{}", f, slot.first + 1), result,
-                   accumulate);
+      steps_.chain(place.array, tables_.factors(element, slot, true), dof_axes(program_, tables_, element),
+                   fmt::format("t{}_{}", f, slot.first + 1), result, accumulate);
       accumulate = true;
     }
     return result;
@@ -113,16 +113,18 @@ private:
     int total = stages.values = value == places.end() ? -1 : value->second.array;
     for (const auto& [slot, place] : places) {
       if (slot.first < 0) continue;
-      stages.differentiation = steps_.add_matrix(tables_.transposed_differentiation());
+      auto& matrix = stages.differentiation[static_cast<std::size_t>(slot.first)];
+      matrix = steps_.add_matrix(tables_.transposed_differentiation(slot.first));
       stages.derivatives[static_cast<std::size_t>(slot.first)] = place.array;
-      total = steps_.contract(place.array, stages.differentiation, steps_.position(slot.first), fmt::format("s{}", f),
+      const int axis = steps_.axis_along(place.array, slot.first);
+      total = steps_.contract(place.array, {.rows = {axis}, .cols = {axis}, .matrix = matrix}, fmt::format("s{}", f),
                               total, total >= 0);
     }
     if (tables_.is_nodal(element))
       steps_.weigh(total);
     else
-      total = steps_.chain(total, tables_.factors(element, BasisSlot{}, true), fmt::format("r{}", f), -1, false,
-                           &stages.interpolation);
+      total = steps_.chain(total, tables_.factors(element, BasisSlot{}, true), dof_axes(program_, tables_, element),
+                           fmt::format("r{}", f), -1, false, &stages.interpolation);
     program_.integrations.push_back(stages);
     return total;
   }

@@ -4,14 +4,61 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <rafter/base/error.hpp>
 #include <rafter/kernel/reference_matrices.hpp>
 
 namespace rafter::kernel {
 
-int ProgramSteps::add_array(const std::string& name, int components, std::vector<int> extents) {
-  extents.insert(extents.begin(), components);
-  program_.arrays.push_back({name, std::move(extents)});
+namespace {
+
+/// Capitals count dofs, small letters points: i along reference axis 0, j along 1, k along 2.
+std::string letter_of(AxisKind kind, int direction) {
+  switch (kind) {
+  case AxisKind::component:
+    return "c";
+  case AxisKind::slot:
+    return "s";
+  case AxisKind::point:
+    return direction < 0 ? "q" : std::string(1, "ijk"[direction]);
+  case AxisKind::dof:
+    return std::string(1, "IJK"[std::max(direction, 0)]);
+  case AxisKind::pair:
+    break;
+  }
+  return std::string(2, "IJK"[std::max(direction, 0)]);
+}
+
+} // namespace
+
+int ProgramSteps::add_axis(AxisKind kind, int extent, int direction) {
+  auto& axes = program_.axes;
+  const std::string letter = letter_of(kind, direction);
+  std::string name = letter;
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    if (axes[i].kind == kind && axes[i].extent == extent && axes[i].direction == direction) return static_cast<int>(i);
+  for (int number = 1; std::ranges::find(axes, name, &Axis::name) != axes.end(); ++number)
+    name = letter + std::to_string(number);
+  axes.push_back({name, kind, extent, direction});
+  return static_cast<int>(axes.size()) - 1;
+}
+
+std::vector<int> ProgramSteps::add_axes(AxisKind kind, const std::vector<int>& extents, bool has_directions) {
+  std::vector<int> result;
+  for (int axis = static_cast<int>(extents.size()) - 1; axis >= 0; --axis)
+    result.push_back(add_axis(kind, extents[static_cast<std::size_t>(axis)], has_directions ? axis : -1));
+  return result;
+}
+
+int ProgramSteps::add_array(const std::string& name, int components, std::vector<int> axes) {
+  axes.insert(axes.begin(), add_axis(AxisKind::component, components));
+  program_.arrays.push_back({name, std::move(axes)});
   return static_cast<int>(program_.arrays.size()) - 1;
+}
+
+int ProgramSteps::axis_along(int array, int direction) const {
+  for (const int axis : program_.array(array).axes)
+    if (program_.axes[static_cast<std::size_t>(axis)].direction == direction) return axis;
+  throw base::InternalError(fmt::format("tensor program: {} has no axis {}", program_.array(array).name, direction));
 }
 
 int ProgramSteps::add_matrix(ReferenceMatrix matrix) {
@@ -19,7 +66,6 @@ int ProgramSteps::add_matrix(ReferenceMatrix matrix) {
     if (program_.matrices[i].rows == matrix.rows && program_.matrices[i].values == matrix.values)
       return static_cast<int>(i);
   matrix.name += std::to_string(program_.matrices.size());
-  matrix.is_data = !program_.is_tensor;
   program_.matrices.push_back(std::move(matrix));
   return static_cast<int>(program_.matrices.size()) - 1;
 }
@@ -52,41 +98,61 @@ void ProgramSteps::set_folding(int array, const Folding& folding) {
   program_.arrays[static_cast<std::size_t>(array)].folding = add_folding(folding);
 }
 
-int ProgramSteps::contract(int source, int matrix, int axis, const std::string& name, int target, bool accumulate) {
+int ProgramSteps::contract(int source, Family family, const std::string& name, int target, bool accumulate) {
   if (target < 0) {
-    TensorArray array = program_.arrays[static_cast<std::size_t>(source)];
-    array.name = name;
-    array.folding = -1; // only arrays of dofs are folded
-    array.extents[static_cast<std::size_t>(axis)] = program_.matrices[static_cast<std::size_t>(matrix)].rows;
-    program_.arrays.push_back(std::move(array));
+    program_.arrays.push_back({name, family.axes_of_result(program_.array(source))});
     target = static_cast<int>(program_.arrays.size()) - 1;
   }
+  auto known = std::ranges::find(program_.families, family);
+  if (known == program_.families.end()) known = program_.families.insert(known, std::move(family));
   program_.steps.push_back({.kind = StepKind::contract,
                             .source = source,
                             .target = target,
-                            .matrix = matrix,
-                            .axis = axis,
+                            .family = static_cast<int>(known - program_.families.begin()),
                             .accumulate = accumulate});
   return target;
 }
 
-int ProgramSteps::chain(int source, const std::vector<ReferenceMatrix>& factors, const std::string& name, int target,
-                        bool accumulate, std::array<int, 3>* used) {
-  for (int axis = 0; axis < program_.tdim; ++axis) {
+int ProgramSteps::chain(int source, const std::vector<ReferenceMatrix>& factors, const std::vector<int>& rows,
+                        const std::string& name, int target, bool accumulate, std::array<int, 3>* used) {
+  const auto num_axes = static_cast<int>(factors.size());
+  for (int axis = 0; axis < num_axes; ++axis) {
     const auto& factor = factors[static_cast<std::size_t>(axis)];
-    const bool is_last = axis + 1 == program_.tdim;
+    const bool is_last = axis + 1 == num_axes;
     if (is_identity(factor) && !(is_last && target >= 0)) continue;
     const int matrix = add_matrix(factor);
     if (used != nullptr) (*used)[static_cast<std::size_t>(axis)] = matrix;
-    source = contract(source, matrix, position(axis), fmt::format("{}_{}", name, axis), is_last ? target : -1,
-                      is_last && accumulate);
+    source = contract(source,
+                      {.rows = {rows[static_cast<std::size_t>(num_axes - 1 - axis)]},
+                       .cols = {axis_along(source, axis)},
+                       .matrix = matrix},
+                      fmt::format("{}_{}", name, axis), is_last ? target : -1, is_last && accumulate);
   }
   return source;
 }
 
-std::vector<int> dof_extents(const TensorProgram& program, const element::Element& element) {
-  if (!program.is_tensor) return {element.num_dofs()};
-  return std::vector<int>(static_cast<std::size_t>(program.tdim), element.degree() + 1);
+void add_points(TensorProgram& program, const BasisTables& tables) {
+  program.weights = tables.weights();
+  program.points = tables.points();
+  std::vector<int> extents;
+  for (const auto& line : tables.lines()) {
+    program.grid.push_back(line.points);
+    extents.push_back(static_cast<int>(line.points.size()));
+  }
+  if (!tables.is_grid()) extents.push_back(tables.num_points());
+  program.point_axes = ProgramSteps(program).add_axes(AxisKind::point, extents, tables.is_grid());
+}
+
+std::vector<int> dof_axes(TensorProgram& program, const BasisTables& tables, const element::Element& element) {
+  ProgramSteps steps(program);
+  if (!tables.is_grid()) return steps.add_axes(AxisKind::dof, {element.num_dofs()}, false);
+  const auto extents = element.extents();
+  std::vector<int> result;
+  for (int axis = program.tdim - 1; axis >= 0; --axis)
+    result.push_back(tables.is_nodal(element, axis)
+                         ? program.point_axes[result.size()]
+                         : steps.add_axis(AxisKind::dof, extents[static_cast<std::size_t>(axis)], axis));
+  return result;
 }
 
 } // namespace rafter::kernel

@@ -8,13 +8,19 @@
 
 namespace rafter::kernel {
 
-/// Adds arrays, matrices and steps to a tensor program. Methods that return an int return the index of the array or
-/// matrix.
+/// Adds axes, arrays, matrices and steps to a tensor program. Methods that return an int return the index of what they
+/// added.
 class ProgramSteps {
 public:
   explicit ProgramSteps(TensorProgram& program) : program_(program) {}
 
-  int add_array(const std::string& name, int components, std::vector<int> extents);
+  /// Adds an axis, with a name that says what it is, unless the program has an equal one.
+  int add_axis(AxisKind kind, int extent, int direction = -1);
+  /// Adds an axis of each kind along all reference axes, the last reference axis first as arrays have them; of the cell
+  /// alone where there is one extent without a direction.
+  std::vector<int> add_axes(AxisKind kind, const std::vector<int>& extents, bool has_directions);
+  /// Adds an array with these axes behind one of components.
+  int add_array(const std::string& name, int components, std::vector<int> axes);
   /// Adds a matrix unless the program has an equal one.
   int add_matrix(ReferenceMatrix matrix);
   void load_nodes(int target);
@@ -27,13 +33,14 @@ public:
   /// Notes that the dofs in an array stand in the order of a folding.
   void set_folding(int array, const Folding& folding);
   /// Adds a contraction into array `target`, or into a new array if that is -1.
-  int contract(int source, int matrix, int axis, const std::string& name, int target = -1, bool accumulate = false);
-  /// Contracts axes 0, 1, .. one after the other; identities are skipped, and the last contraction may add to `target`.
-  /// `used` receives the matrix index of each axis that is contracted.
-  int chain(int source, const std::vector<ReferenceMatrix>& factors, const std::string& name, int target = -1,
-            bool accumulate = false, std::array<int, 3>* used = nullptr);
-  /// Position of a reference axis among the axes of an array: reference axis 0 comes last.
-  int position(int axis) const { return program_.tdim - axis; }
+  int contract(int source, Family family, const std::string& name, int target = -1, bool accumulate = false);
+  /// Contracts a source along reference axes 0, 1, .. one after the other, whose indices become those of `rows`, in the
+  /// order of an array; identities are skipped, and the last contraction may add to `target`. `used` receives the
+  /// matrix index of each axis that is contracted.
+  int chain(int source, const std::vector<ReferenceMatrix>& factors, const std::vector<int>& rows,
+            const std::string& name, int target = -1, bool accumulate = false, std::array<int, 3>* used = nullptr);
+  /// The axis of an array that counts along a reference axis.
+  int axis_along(int array, int direction) const;
 
 private:
   int add_folding(const Folding& folding);
@@ -41,8 +48,12 @@ private:
   TensorProgram& program_;
 };
 
-/// Extents of an array of the dofs of an element, without the leading extent of components.
-std::vector<int> dof_extents(const TensorProgram& program, const element::Element& element);
+/// Adds the points and weights of the tables, and their axes.
+void add_points(TensorProgram& program, const BasisTables& tables);
+
+/// Axes of an array of the dofs of an element, behind that of components. They are those of the points where the nodes
+/// are points.
+std::vector<int> dof_axes(TensorProgram& program, const BasisTables& tables, const element::Element& element);
 
 /// Adds the steps that evaluate the input fields and the geometry in the points (B), and the slots where the QFunction
 /// reads them.

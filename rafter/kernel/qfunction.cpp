@@ -323,13 +323,21 @@ QFunction pulled_back(std::span<const IntegralPart> parts, element::Shape shape,
   return result;
 }
 
+/// The loops over the points of rules of a middling degree.
+PointLoops usual_loops(const QFunction& function) {
+  constexpr std::array per_axis{125, 11, 5}; // by dimension
+  PointLoops loops{.num_points = 125, .extents = {}};
+  const auto dim = static_cast<std::size_t>(function.tdim());
+  if (element::is_tensor(function.shape) && !function.is_facet) loops.extents.assign(dim, per_axis.at(dim - 1));
+  return loops;
+}
+
 } // namespace
 
 QFunction pull_back(std::span<const IntegralPart> parts, element::Shape shape, mesh::MapKind map, bool is_facet) {
-  constexpr int usual_points = 125;
   constexpr std::size_t large = 10000; // number of nodes beyond which other ways of writing are not worth the time
   QFunction best = pulled_back(parts, shape, map, is_facet, writings.front());
-  const auto loops = point_loops(best, usual_points);
+  const auto loops = usual_loops(best);
   for (const auto& writing : std::span(writings).subspan(1)) {
     if (best.graph.reachable(best.roots()).size() > large) break;
     auto other = pulled_back(parts, shape, map, is_facet, writing);
@@ -445,20 +453,20 @@ std::vector<unsigned> dependencies(const QFunction& function) {
 
 double PointLoops::evaluations(unsigned dependencies) const {
   if (is_per_cell(dependencies)) return 1;
-  if ((dependencies & (on_point | on_field)) != 0 || points_per_axis == 0) return num_points;
+  if ((dependencies & (on_point | on_field)) != 0 || extents.empty()) return num_points;
   double result = 1;
-  for (int axis = tdim - 1; axis >= 0; --axis) {
+  for (std::size_t axis = extents.size(); axis-- > 0;) {
     const unsigned faster = (on_axis_0 << (axis + 1)) - on_axis_0; // this axis and those inside
     if ((dependencies & faster) == 0) break;
-    result *= points_per_axis;
+    result *= extents[axis];
   }
   return result;
 }
 
-PointLoops point_loops(const QFunction& function, int num_points) {
-  PointLoops loops{.tdim = function.tdim(), .num_points = num_points};
-  if (!element::is_tensor(function.shape) || function.is_facet) return loops;
-  loops.points_per_axis = static_cast<int>(std::lround(std::pow(num_points, 1.0 / loops.tdim)));
+PointLoops point_loops(const QFunction& function, const element::Quadrature& rule) {
+  PointLoops loops{.num_points = rule.num_points(), .extents = {}};
+  if (!function.is_facet)
+    for (const auto& line : rule.lines) loops.extents.push_back(static_cast<int>(line.points.size()));
   return loops;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <rafter/element/cell.hpp>
+#include <rafter/element/quadrature.hpp>
 #include <rafter/form/lowered.hpp>
 #include <rafter/mesh/cell_batches.hpp>
 
@@ -126,15 +127,14 @@ std::vector<unsigned> dependencies(const QFunction& function);
 
 /// The loops over the points of a cell: one per axis of a tensor grid, axis 0 innermost; else a single loop.
 struct PointLoops {
-  int tdim = 0;
   int num_points = 0;
-  int points_per_axis = 0; ///< 0 where the points form no grid
+  std::vector<int> extents; ///< number of points along each axis of a grid; empty where the points form none
   /// Number of times per cell that a node with these dependencies is computed, in the outermost loop that knows its
   /// operands.
   double evaluations(unsigned dependencies) const;
 };
-/// The loops over `num_points` points per cell: a grid in tensor cells, a single loop elsewhere and on facets.
-PointLoops point_loops(const QFunction& function, int num_points);
+/// The loops over the points of a rule: a grid in tensor cells, a single loop elsewhere and on facets.
+PointLoops point_loops(const QFunction& function, const element::Quadrature& rule);
 /// Operations per cell, each node counted as often as it is evaluated.
 double count_flops(const QFunction& function, const PointLoops& loops);
 

@@ -34,8 +34,8 @@ ReferenceMatrix differentiation_matrix(std::span<const double> points) {
   return matrix;
 }
 
-ReferenceMatrix table_1d(const element::Element& element, std::span<const double> points, int derivative) {
-  const auto table = element.tabulate_1d(points);
+ReferenceMatrix table_1d(const element::Element& element, int axis, std::span<const double> points, int derivative) {
+  const auto table = element.tabulate_1d(axis, points);
   ReferenceMatrix matrix{derivative == 0 ? "B" : "G", table.num_points, table.num_dofs, {}, Symmetry::none, false};
   const auto size = static_cast<std::ptrdiff_t>(table.num_points) * table.num_dofs;
   matrix.values.assign(table.values.begin() + derivative * size, table.values.begin() + (derivative + 1) * size);

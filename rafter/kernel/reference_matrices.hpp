@@ -10,8 +10,9 @@ namespace rafter::kernel {
 /// Trefethen, 2004, doi:10.1137/S0036144502417715). The diagonal follows from rows that sum to zero.
 ReferenceMatrix differentiation_matrix(std::span<const double> points);
 
-/// Values (derivative = 0) or derivatives (1) of the 1D functions of a tensor element, shape (point, node).
-ReferenceMatrix table_1d(const element::Element& element, std::span<const double> points, int derivative);
+/// Values (derivative = 0) or derivatives (1) of the 1D functions of a tensor element along an axis, shape (point,
+/// node).
+ReferenceMatrix table_1d(const element::Element& element, int axis, std::span<const double> points, int derivative);
 
 /// One entry of a table: the value of basis function `dof` at a point (slot -1), or its derivative along direction
 /// `slot` of `frame`, shape (direction, axis).

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <rafter/kernel/program_steps.hpp>
 #include <rafter/kernel/reference_matrices.hpp>
 
 namespace rafter::kernel {
@@ -18,7 +19,7 @@ bool have_equal_nodes(const ProgramInput& input) {
   if (input.fields.inputs.empty() || input.fields.outputs.empty()) return false;
   const auto& first = *input.fields.inputs.front().element;
   const auto is_like = [&first](const FieldUse& use) {
-    return use.element->degree() == first.degree() && std::ranges::equal(use.element->nodes(), first.nodes());
+    return use.element->extents() == first.extents() && std::ranges::equal(use.element->nodes(), first.nodes());
   };
   return std::ranges::all_of(input.fields.inputs, is_like) && std::ranges::all_of(input.fields.outputs, is_like);
 }
@@ -27,17 +28,16 @@ class SeparableProgramBuilder {
 public:
   /// Products along the first `num_forward` axes are taken before the coefficients.
   SeparableProgramBuilder(const ProgramInput& input, const SeparableForm& form, int num_forward)
-      : form_(form), num_forward_(num_forward), dim_(form.function.tdim()),
-        n_(input.fields.inputs.front().element->degree() + 1) {
+      : form_(form), num_forward_(num_forward), dim_(form.function.tdim()), steps_(program_) {
     program_.function = form.function;
     program_.tdim = dim_;
-    program_.is_tensor = program_.is_separable = true;
+    program_.contraction = Contraction::separable;
     program_.inputs = input.fields.inputs;
     program_.outputs = input.fields.outputs;
-    program_.points.assign(static_cast<std::size_t>(n_), 0.0); // the coordinates of the points are never used
-    program_.point_extents.assign(static_cast<std::size_t>(dim_), n_);
-    program_.num_points = 1;
-    for (int axis = 0; axis < dim_; ++axis) program_.num_points *= n_;
+    const auto extents = input.fields.inputs.front().element->extents();
+    program_.point_axes = steps_.add_axes(AxisKind::dof, extents, true);
+    for (const int extent : extents) // the coordinates are never used
+      program_.grid.emplace_back(static_cast<std::size_t>(extent), 0.0);
     make_factors(input);
   }
 
@@ -47,12 +47,11 @@ public:
       const bool is_used = std::ranges::any_of(
           form_.terms, [f](const SeparableTerm& term) { return term.input == static_cast<int>(f); });
       if (!is_used) continue;
-      dofs_[static_cast<int>(f)] = add_array(fmt::format("u{}_dofs", f), use.components);
-      program_.steps.push_back(
-          {.kind = StepKind::gather, .field = static_cast<int>(f), .target = dofs_[static_cast<int>(f)]});
+      dofs_[static_cast<int>(f)] = steps_.add_array(fmt::format("u{}_dofs", f), use.components, program_.point_axes);
+      steps_.gather(static_cast<int>(f), dofs_[static_cast<int>(f)]);
     }
     make_sums();
-    program_.steps.push_back({.kind = StepKind::evaluate});
+    steps_.evaluate();
     for (std::size_t o = 0; o < program_.outputs.size(); ++o) integrate(static_cast<int>(o));
     program_.verify();
     return std::move(program_);
@@ -62,35 +61,51 @@ private:
   /// Kinds of 1D matrices along successive axes.
   using Key = std::vector<int>;
 
-  /// Makes the four 1D matrices, products of tabulated values or derivatives of test and trial functions; kind 0 is
-  /// that of the values.
-  void make_factors(const ProgramInput& input) {
-    const auto& rule = input.fields.quadrature;
-    const auto& element = *input.fields.inputs.front().element;
-    std::array<ReferenceMatrix, 2> tables{table_1d(element, rule.points_1d, 0), table_1d(element, rule.points_1d, 1)};
-    std::vector<double> scale(static_cast<std::size_t>(n_), 1.0); // one factor per row
+  /// The four 1D matrices of an axis by kind: products of tabulated values or derivatives of test and trial functions,
+  /// kind 0 being that of the values.
+  struct AxisFactors {
+    std::array<ReferenceMatrix, 4> matrices;
+    std::vector<double> scale; ///< what was divided out of the rows
+    bool is_lumped = false;    ///< the matrix of values is diagonal, so that scaled matrices have 1 in its place
+  };
+  static AxisFactors axis_factors(const element::Element& element, int axis, const element::Rule1D& rule) {
+    AxisFactors result;
+    const std::array<ReferenceMatrix, 2> tables{table_1d(element, axis, rule.points, 0),
+                                                table_1d(element, axis, rule.points, 1)};
+    const int n = tables[0].cols;
+    result.scale.assign(static_cast<std::size_t>(n), 1.0);
     for (int kind = 0; kind < 4; ++kind) {
       const auto& test = tables[static_cast<std::size_t>(kind / 2)];
       const auto& trial = tables[static_cast<std::size_t>(kind % 2)];
-      ReferenceMatrix product{names[static_cast<std::size_t>(kind)], n_, n_, {}, Symmetry::none, false};
-      for (int i = 0; i < n_; ++i)
-        for (int j = 0; j < n_; ++j) {
+      ReferenceMatrix product{names[static_cast<std::size_t>(kind)], n, n, {}, Symmetry::none, false};
+      for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n; ++j) {
           double sum = 0;
           for (int q = 0; q < test.rows; ++q)
-            sum += rule.weights_1d[static_cast<std::size_t>(q)] * test(q, i) * trial(q, j);
+            sum += rule.weights[static_cast<std::size_t>(q)] * test(q, i) * trial(q, j);
           product.values.push_back(sum);
         }
       if (kind == 0 && is_diagonal(product))
-        for (int i = 0; i < n_; ++i) scale[static_cast<std::size_t>(i)] = product(i, i);
+        for (int i = 0; i < n; ++i) result.scale[static_cast<std::size_t>(i)] = product(i, i);
       for (std::size_t e = 0; e < product.values.size(); ++e)
-        product.values[e] /= scale[e / static_cast<std::size_t>(n_)];
-      factors_[static_cast<std::size_t>(kind)] = with_symmetry(std::move(product));
+        product.values[e] /= result.scale[e / static_cast<std::size_t>(n)];
+      result.matrices[static_cast<std::size_t>(kind)] = with_symmetry(std::move(product));
     }
-    is_lumped_ = is_identity(factors_[0]);
-    program_.weights.assign(static_cast<std::size_t>(program_.num_points), 1.0);
-    for (std::size_t q = 0; q < program_.weights.size(); ++q)
-      for (std::size_t axis = 0, rest = q; axis < static_cast<std::size_t>(dim_); ++axis, rest /= scale.size())
-        program_.weights[q] *= scale[rest % scale.size()];
+    result.is_lumped = is_identity(result.matrices[0]);
+    return result;
+  }
+  void make_factors(const ProgramInput& input) {
+    const auto& element = *input.fields.inputs.front().element;
+    for (int axis = 0; axis < dim_; ++axis)
+      factors_.push_back(axis_factors(element, axis, input.fields.quadrature.lines[static_cast<std::size_t>(axis)]));
+    program_.weights.assign(static_cast<std::size_t>(program_.num_points()), 1.0);
+    for (std::size_t q = 0; q < program_.weights.size(); ++q) {
+      std::size_t rest = q;
+      for (const auto& factors : factors_) {
+        program_.weights[q] *= factors.scale[rest % factors.scale.size()];
+        rest /= factors.scale.size();
+      }
+    }
   }
   /// Says whether a matrix is diagonal and its diagonal can be divided by. The row of a node without a point is 0.
   static bool is_diagonal(const ReferenceMatrix& matrix) {
@@ -101,25 +116,20 @@ private:
     return true;
   }
 
-  int add_array(const std::string& name, int components) {
-    std::vector<int> extents(static_cast<std::size_t>(dim_), n_);
-    extents.insert(extents.begin(), components);
-    program_.arrays.push_back({name, std::move(extents)});
-    return static_cast<int>(program_.arrays.size()) - 1;
-  }
-  bool is_skipped(int kind) const { return kind == 0 && is_lumped_; }
-  int matrix_of(int kind) {
-    const auto [place, is_new] = matrices_.try_emplace(kind, static_cast<int>(program_.matrices.size()));
-    if (is_new) program_.matrices.push_back(factors_[static_cast<std::size_t>(kind)]);
-    return place->second;
+  bool is_skipped(int kind, int axis) const { return kind == 0 && factors_[static_cast<std::size_t>(axis)].is_lumped; }
+  /// Index of the program's matrix of a kind along an axis; axes with equal matrices have one.
+  int matrix_of(int kind, int axis) {
+    const auto& factor = factors_[static_cast<std::size_t>(axis)].matrices[static_cast<std::size_t>(kind)];
+    for (std::size_t m = 0; m < program_.matrices.size(); ++m)
+      if (program_.matrices[m].name == factor.name && program_.matrices[m].values == factor.values)
+        return static_cast<int>(m);
+    program_.matrices.push_back(factor);
+    return static_cast<int>(program_.matrices.size()) - 1;
   }
   void contract(int source, int target, int kind, int axis, bool accumulates) {
-    program_.steps.push_back({.kind = StepKind::contract,
-                              .source = source,
-                              .target = target,
-                              .matrix = matrix_of(kind),
-                              .axis = dim_ - axis, // the last axis of an array is reference axis 0
-                              .accumulate = accumulates});
+    const int along = steps_.axis_along(source, axis);
+    steps_.contract(source, {.rows = {along}, .cols = {along}, .matrix = matrix_of(kind, axis)}, "", target,
+                    accumulates);
   }
 
   /// The array of a field after products along the first axes, with a matrix of the given kind along each.
@@ -129,11 +139,12 @@ private:
     if (known != forward_.end()) return known->second;
     const int source = forward(field, Key(kinds.begin(), kinds.end() - 1));
     int target = source;
-    if (!is_skipped(kinds.back())) {
+    const int axis = static_cast<int>(kinds.size()) - 1;
+    if (!is_skipped(kinds.back(), axis)) {
       std::string name = fmt::format("u{}_", field);
       for (const int kind : kinds) name += names[static_cast<std::size_t>(kind)];
-      target = add_array(name, program_.inputs[static_cast<std::size_t>(field)].components);
-      contract(source, target, kinds.back(), static_cast<int>(kinds.size()) - 1, false);
+      target = steps_.add_array(name, program_.inputs[static_cast<std::size_t>(field)].components, program_.point_axes);
+      contract(source, target, kinds.back(), axis, false);
     }
     forward_[{field, kinds}] = target;
     return target;
@@ -160,8 +171,9 @@ private:
     for (auto& [o, arrays] : sum_arrays_)
       for (auto& [after, array] : arrays) {
         const auto& use = program_.outputs[static_cast<std::size_t>(o)];
-        array = add_array(fmt::format("f{}_{}", o, after.empty() ? "" : names[static_cast<std::size_t>(after[0])]),
-                          use.components);
+        array =
+            steps_.add_array(fmt::format("f{}_{}", o, after.empty() ? "" : names[static_cast<std::size_t>(after[0])]),
+                             use.components, program_.point_axes);
         for (int c = 0; c < use.components; ++c) { // arrays must be written completely
           const auto sum = sums.find({o, after, c});
           program_.function.outputs.push_back(
@@ -177,26 +189,26 @@ private:
     if (sums == sum_arrays_.end()) return;
     int result = -1;
     for (const auto& [after, array] : sums->second) // values come first
-      if (after.empty() || is_skipped(after.front())) result = array;
+      if (after.empty() || is_skipped(after.front(), dim_ - 1)) result = array;
     for (const auto& [after, array] : sums->second) {
       if (array == result) continue;
       const bool accumulates = result >= 0;
       if (!accumulates)
-        result = add_array(fmt::format("r{}", o), program_.outputs[static_cast<std::size_t>(o)].components);
+        result = steps_.add_array(fmt::format("r{}", o), program_.outputs[static_cast<std::size_t>(o)].components,
+                                  program_.point_axes);
       contract(array, result, after.front(), dim_ - 1, accumulates);
     }
-    if (is_lumped_) program_.steps.push_back({.kind = StepKind::weigh, .target = result});
-    program_.steps.push_back({.kind = StepKind::scatter, .field = o, .source = result});
+    if (std::ranges::any_of(factors_, &AxisFactors::is_lumped)) steps_.weigh(result);
+    steps_.scatter(o, result);
   }
 
   static constexpr std::array names{"M", "C", "Ct", "K"};
   const SeparableForm& form_;
-  int num_forward_, dim_, n_;
+  int num_forward_, dim_;
   TensorProgram program_;
-  std::array<ReferenceMatrix, 4> factors_;
-  bool is_lumped_ = false;      ///< the 1D matrix of values is diagonal, so that scaled matrices have 1 in its place
-  std::map<int, int> matrices_; ///< index of the program's matrix of each kind
-  std::map<int, int> dofs_;     ///< array of dofs of each input
+  ProgramSteps steps_;
+  std::vector<AxisFactors> factors_; ///< by axis
+  std::map<int, int> dofs_;          ///< array of dofs of each input
   std::map<std::pair<int, Key>, int> forward_;
   std::map<int, std::map<Key, int>> sum_arrays_; ///< arrays of sums for each output, by kinds along the remaining axes
 };

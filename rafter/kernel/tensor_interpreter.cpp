@@ -10,13 +10,10 @@ namespace {
 
 using Values = std::vector<double>;
 
-void contract(const TensorArray& source_array, const Values& source, const ReferenceMatrix& matrix, int axis,
-              bool accumulate, Values& target) {
-  std::size_t outer = 1, inner = 1;
-  for (int i = 0; i < axis; ++i) outer *= static_cast<std::size_t>(source_array.extents[static_cast<std::size_t>(i)]);
-  for (std::size_t i = static_cast<std::size_t>(axis) + 1; i < source_array.extents.size(); ++i)
-    inner *= static_cast<std::size_t>(source_array.extents[i]);
-  const auto rows = static_cast<std::size_t>(matrix.rows), cols = static_cast<std::size_t>(matrix.cols);
+void contract(const ReferenceMatrix& matrix, const ContractionShape& shape, const Values& source, bool accumulate,
+              Values& target) {
+  const auto outer = static_cast<std::size_t>(shape.outer), inner = static_cast<std::size_t>(shape.inner),
+             rows = static_cast<std::size_t>(shape.rows), cols = static_cast<std::size_t>(shape.cols);
   for (std::size_t o = 0; o < outer; ++o)
     for (std::size_t r = 0; r < rows; ++r)
       for (std::size_t i = 0; i < inner; ++i) {
@@ -35,10 +32,10 @@ std::size_t place(const TensorProgram& program, const TensorArray& array, std::s
 }
 
 /// Calls f(place in the array, component, dof) for the dofs of a field that the program uses.
-template <class F>
-void each_dof(const TensorProgram& program, const TensorArray& array, const FieldUse& use, const F& f) {
+template <class F> void each_dof(const TensorProgram& program, int number, const FieldUse& use, const F& f) {
+  const auto& array = program.array(number);
   const auto num_dofs = static_cast<std::size_t>(use.num_dofs()),
-             row = static_cast<std::size_t>(array.size() / array.extents[0]);
+             row = static_cast<std::size_t>(program.num_entries(number));
   for (std::size_t c = 0; c < static_cast<std::size_t>(use.components); ++c)
     for (std::size_t i = 0; i < num_dofs; ++i)
       if (use.places.empty())
@@ -54,11 +51,10 @@ void mask(const TensorProgram& program, const Step& step, const CellData& data, 
   const auto& element = *use.element;
   const auto interior = element.entity_dofs(element::dimension(element.shape()), 0);
   const auto num_dofs = static_cast<std::size_t>(element.num_dofs());
-  each_dof(program, program.arrays[static_cast<std::size_t>(step.target)], use,
-           [&](std::size_t at, std::size_t c, std::size_t i) {
-             const bool is_inside = std::ranges::find(interior, static_cast<int>(i)) != interior.end();
-             if (!is_inside) target[at] *= data.masks.at(number).at((mask.components == 1 ? 0 : c) * num_dofs + i);
-           });
+  each_dof(program, step.target, use, [&](std::size_t at, std::size_t c, std::size_t i) {
+    const bool is_inside = std::ranges::find(interior, static_cast<int>(i)) != interior.end();
+    if (!is_inside) target[at] *= data.masks.at(number).at((mask.components == 1 ? 0 : c) * num_dofs + i);
+  });
 }
 
 void butterfly(const Folding& folding, Values& values) {
@@ -82,10 +78,9 @@ void butterfly(const Folding& folding, Values& values) {
 
 /// Reference coordinate of an axis at a point of the program's grid.
 double reference_coordinate(const TensorProgram& program, int point, int axis) {
-  if (!program.is_tensor) return program.points[static_cast<std::size_t>(point * program.tdim + axis)];
-  for (int a = 0; a < axis; ++a) point /= program.point_extents[static_cast<std::size_t>(program.tdim - 1 - a)];
-  return program.points[static_cast<std::size_t>(
-      point % program.point_extents[static_cast<std::size_t>(program.tdim - 1 - axis)])];
+  if (!program.is_grid()) return program.points[static_cast<std::size_t>(point * program.tdim + axis)];
+  for (int a = 0; a < axis; ++a) point /= program.points_along(a);
+  return program.grid[static_cast<std::size_t>(axis)][static_cast<std::size_t>(point % program.points_along(axis))];
 }
 
 class Evaluation {
@@ -108,7 +103,7 @@ public:
         result_.integrals.resize(std::max(result_.integrals.size(), value + 1));
         result_.integrals[value] += program_.weights[static_cast<std::size_t>(q)] * values[i];
       } else if (output.kind == OutputKind::stored_point) {
-        result_.stored_point.resize(slots * static_cast<std::size_t>(program_.num_points));
+        result_.stored_point.resize(slots * static_cast<std::size_t>(program_.num_points()));
         result_.stored_point[static_cast<std::size_t>(q) * slots + static_cast<std::size_t>(output.component)] =
             values[i];
       } else if (output.kind == OutputKind::stored_cell) {
@@ -121,10 +116,8 @@ public:
 
 private:
   double& entry(const Slot& slot, int q) {
-    const auto& array = program_.arrays[static_cast<std::size_t>(slot.array)];
-    const int points = array.size() / array.extents[0];
-    return arrays_[static_cast<std::size_t>(slot.array)]
-                  [static_cast<std::size_t>(slot.component * points + slot.offset + q)];
+    const int entry = slot.component * program_.num_entries(slot.array) + slot.slot * program_.num_points() + q;
+    return arrays_[static_cast<std::size_t>(slot.array)][static_cast<std::size_t>(entry)];
   }
   double atom(const Atom& a, int q) {
     const auto at = [](const Values& values, int i) { return values.at(static_cast<std::size_t>(i)); };
@@ -144,7 +137,7 @@ private:
     case AtomKind::stored_cell:
       return at(data_.stored_cell, a.a);
     case AtomKind::stored_point: {
-      const auto slots = data_.stored_point.size() / static_cast<std::size_t>(program_.num_points);
+      const auto slots = data_.stored_point.size() / static_cast<std::size_t>(program_.num_points());
       return data_.stored_point.at(static_cast<std::size_t>(q) * slots + static_cast<std::size_t>(a.a));
     }
     default:
@@ -179,14 +172,15 @@ CellResult interpret(const TensorProgram& program, const CellData& data) {
   for (const auto& use : program.outputs)
     result.outputs.emplace_back(static_cast<std::size_t>(use.components * use.num_dofs()), 0.0);
   std::vector<Values> arrays;
-  for (const auto& array : program.arrays) arrays.emplace_back(static_cast<std::size_t>(array.size()), 0.0);
+  for (std::size_t a = 0; a < program.arrays.size(); ++a)
+    arrays.emplace_back(static_cast<std::size_t>(program.size(static_cast<int>(a))), 0.0);
   for (const auto& step : program.steps) {
     const auto source = static_cast<std::size_t>(step.source), target = static_cast<std::size_t>(step.target);
     const auto field = static_cast<std::size_t>(step.field);
     switch (step.kind) {
     case StepKind::gather: {
       const auto& use = program.inputs[field];
-      each_dof(program, program.arrays[target], use, [&](std::size_t at, std::size_t c, std::size_t i) {
+      each_dof(program, step.target, use, [&](std::size_t at, std::size_t c, std::size_t i) {
         arrays[target][at] = data.inputs.at(field).at(c * static_cast<std::size_t>(use.num_dofs()) + i);
       });
       break;
@@ -198,15 +192,14 @@ CellResult interpret(const TensorProgram& program, const CellData& data) {
       break;
     }
     case StepKind::contract:
-      contract(program.arrays[source], arrays[source], program.matrices[static_cast<std::size_t>(step.matrix)],
-               step.axis, step.accumulate, arrays[target]);
+      contract(program.matrix_of(step), program.shape_of(step), arrays[source], step.accumulate, arrays[target]);
       break;
     case StepKind::butterfly:
       butterfly(program.foldings[field], arrays[target]);
       break;
     case StepKind::evaluate: {
       Evaluation evaluation(program, data, arrays, result);
-      for (int q = 0; q < program.num_points; ++q) evaluation.at_point(q);
+      for (int q = 0; q < program.num_points(); ++q) evaluation.at_point(q);
       break;
     }
     case StepKind::weigh: {
@@ -219,7 +212,7 @@ CellResult interpret(const TensorProgram& program, const CellData& data) {
       break;
     case StepKind::scatter: {
       const auto& use = program.outputs[field];
-      each_dof(program, program.arrays[source], use, [&](std::size_t at, std::size_t c, std::size_t i) {
+      each_dof(program, step.source, use, [&](std::size_t at, std::size_t c, std::size_t i) {
         result.outputs[field][c * static_cast<std::size_t>(use.num_dofs()) + i] += arrays[source][at];
       });
       break;

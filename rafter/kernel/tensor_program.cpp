@@ -32,38 +32,87 @@ std::size_t position_of(const std::vector<FieldUse>& uses, int index) {
   return static_cast<std::size_t>(use - uses.begin());
 }
 
-int TensorArray::size() const { return std::accumulate(extents.begin(), extents.end(), 1, std::multiplies<>()); }
+int Family::position_in(const TensorArray& array) const {
+  const auto found = std::search(array.axes.begin(), array.axes.end(), cols.begin(), cols.end());
+  return found == array.axes.end() ? -1 : static_cast<int>(found - array.axes.begin());
+}
+
+std::vector<int> Family::axes_of_result(const TensorArray& source) const {
+  auto result = source.axes;
+  const auto first = result.begin() + position_in(source);
+  const auto place = result.erase(first, first + static_cast<std::ptrdiff_t>(cols.size()));
+  result.insert(place, rows.begin(), rows.end());
+  return result;
+}
+
+int TensorProgram::product_of_extents(std::span<const int> of_axes) const {
+  int result = 1;
+  for (const int axis : of_axes) result *= extent(axis);
+  return result;
+}
+int TensorProgram::num_components(int i) const { return extent(array(i).axes.front()); }
+int TensorProgram::num_entries(int i) const { return product_of_extents(std::span(array(i).axes).subspan(1)); }
+int TensorProgram::num_points() const { return point_axes.empty() ? 0 : product_of_extents(point_axes); }
+bool TensorProgram::has_directions() const {
+  return std::ranges::any_of(axes, [](const Axis& axis) { return axis.direction >= 0; });
+}
+
+ContractionShape TensorProgram::shape_of(const Step& step) const {
+  const auto& family = families[static_cast<std::size_t>(step.family)];
+  const std::span of_source(array(step.source).axes);
+  const auto before = of_source.first(static_cast<std::size_t>(family.position_in(array(step.source))));
+  return {.outer = product_of_extents(before),
+          .rows = product_of_extents(family.rows),
+          .cols = product_of_extents(family.cols),
+          .inner = product_of_extents(of_source.subspan(before.size() + family.cols.size()))};
+}
+
+int TensorProgram::direction_of(const Step& step) const {
+  const auto& family = families[static_cast<std::size_t>(step.family)];
+  return axes[static_cast<std::size_t>(family.cols.front())].direction;
+}
 
 std::string TensorProgram::to_string() const {
-  std::string text = fmt::format("points {}\n", point_extents);
-  for (const auto& array : arrays) text += fmt::format("array {} {}\n", array.name, array.extents);
+  const auto names = [this](const std::vector<int>& of_axes) {
+    std::vector<std::string> result;
+    for (const int axis : of_axes) result.push_back(axes[static_cast<std::size_t>(axis)].name);
+    return fmt::format("{}", fmt::join(result, " "));
+  };
+  std::string text;
+  for (const auto& axis : axes) text += fmt::format("axis {} {}\n", axis.name, axis.extent);
+  text += fmt::format("points [{}]\n", names(point_axes));
+  for (const auto& array : arrays) text += fmt::format("array {} [{}]\n", array.name, names(array.axes));
   for (const auto& matrix : matrices) {
     text += fmt::format("matrix {} {} x {}", matrix.name, matrix.rows, matrix.cols);
     for (const auto& block : matrix.blocks) text += fmt::format(" block {} x {}", block.rows.size(), block.cols.size());
     text += "\n";
   }
-  const auto array_name = [this](int i) { return arrays[static_cast<std::size_t>(i)].name; };
+  const auto array_name = [this](int i) { return array(i).name; };
+  const auto entry_text = [&](const Slot& slot) {
+    const bool has_slots = num_entries(slot.array) != num_points();
+    return fmt::format("{}[{}{}, {}]", array_name(slot.array), slot.component,
+                       has_slots ? fmt::format(", {}", slot.slot) : "", names(point_axes));
+  };
   for (const auto& step : steps) {
     text += step_names[static_cast<std::size_t>(step.kind)];
     if (step.target >= 0) text += fmt::format(" {} {}", array_name(step.target), step.accumulate ? "+=" : "=");
     if (step.kind == StepKind::gather || step.kind == StepKind::scatter) text += fmt::format(" field {}", step.field);
     if (step.kind == StepKind::butterfly) text += fmt::format(" folding {}", step.field);
     if (step.kind == StepKind::mask) text += fmt::format(" mask {}", step.field);
-    if (step.kind == StepKind::contract)
-      text += fmt::format(" {} . axis {} of", matrices[static_cast<std::size_t>(step.matrix)].name, step.axis);
+    if (step.kind == StepKind::contract) {
+      const auto& family = families[static_cast<std::size_t>(step.family)];
+      text += fmt::format(" {}[{}, {}] .", matrix_of(step).name, names(family.rows), names(family.cols));
+    }
     if (step.source >= 0) text += " " + array_name(step.source);
     if (step.kind == StepKind::evaluate) {
       for (const auto& input : input_slots)
-        text += fmt::format("\n  {} = {}[{}, {}+q]", form::to_string(input.atom), array_name(input.slot.array),
-                            input.slot.component, input.slot.offset);
+        text += fmt::format("\n  {} = {}", form::to_string(input.atom), entry_text(input.slot));
       const auto texts = form::texts_of(function.graph, function.roots());
       for (const auto& name : texts.names) text += "\n  " + name;
       for (std::size_t i = 0; i < output_slots.size(); ++i) {
         const auto& slot = output_slots[i];
         const std::string& value = texts.roots[i];
-        text += slot.array < 0
-                    ? fmt::format("\n  out {} = {}", i, value)
-                    : fmt::format("\n  {}[{}, {}+q] = {}", array_name(slot.array), slot.component, slot.offset, value);
+        text += fmt::format("\n  {} = {}", slot.array < 0 ? fmt::format("out {}", i) : entry_text(slot), value);
       }
     }
     text += "\n";
@@ -75,16 +124,15 @@ double count_contraction_flops(const TensorProgram& program) {
   double flops = 0;
   for (const auto& step : program.steps) {
     if (step.kind == StepKind::contract) {
-      const auto& matrix = program.matrices[static_cast<std::size_t>(step.matrix)];
-      const double lines = program.arrays[static_cast<std::size_t>(step.source)].size() / matrix.cols;
+      const auto& matrix = program.matrix_of(step);
+      const double lines = program.size(step.source) / matrix.cols;
       if (matrix.blocks.empty()) flops += lines * matrix.rows * (2.0 * matrix.cols - (step.accumulate ? 0 : 1));
       for (const auto& block : matrix.blocks)
         flops += lines * static_cast<double>(block.rows.size()) *
                  (2.0 * static_cast<double>(block.cols.size()) - (step.accumulate ? 0 : 1));
     } else if (step.kind == StepKind::butterfly) {
       const auto& folding = program.foldings[static_cast<std::size_t>(step.field)];
-      const double groups =
-          program.arrays[static_cast<std::size_t>(step.target)].size() / static_cast<double>(folding.places.size());
+      const double groups = program.size(step.target) / static_cast<double>(folding.places.size());
       flops +=
           groups * (8.0 * static_cast<double>(folding.quads.size()) + 2.0 * static_cast<double>(folding.pairs.size()));
     }
@@ -108,16 +156,17 @@ double count_flops(const TensorProgram& program) {
   double flops = count_contraction_flops(program);
   for (const auto& step : program.steps) {
     if (step.kind == StepKind::weigh) {
-      flops += program.arrays[static_cast<std::size_t>(step.target)].size();
+      flops += program.size(step.target);
     } else if (step.kind == StepKind::mask) {
       const auto& use = program.field_of(program.masks[static_cast<std::size_t>(step.field)]);
       flops += use.components * static_cast<double>(num_shared_dofs(use));
     } else if (step.kind == StepKind::evaluate) {
-      flops += count_flops(program.function, {.tdim = program.tdim,
-                                              .num_points = program.num_points,
-                                              .points_per_axis = program.is_tensor ? program.point_extents[0] : 0});
+      PointLoops loops{.num_points = program.num_points(), .extents = {}};
+      if (program.is_grid())
+        for (int axis = 0; axis < program.tdim; ++axis) loops.extents.push_back(program.points_along(axis));
+      flops += count_flops(program.function, loops);
       for (const auto& output : program.function.outputs)
-        if (output.kind == OutputKind::integral) flops += 2.0 * program.num_points;
+        if (output.kind == OutputKind::integral) flops += 2.0 * program.num_points();
     }
   }
   return flops;

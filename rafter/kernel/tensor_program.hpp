@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <memory>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -15,13 +16,42 @@
 /// arrays.
 namespace rafter::kernel {
 
-/// Row-major array; the first index is the component.
+/// What the indices of an axis count.
+enum class AxisKind : std::uint8_t {
+  component,
+  dof,  ///< degrees of freedom of a field, or nodes of the geometry
+  pair, ///< pairs of a test and a trial function, test function first
+  slot, ///< the values and derivatives that a dense table holds one after the other
+  point
+};
+
+/// An index set: arrays have axes, and matrices take one to another.
+struct Axis {
+  std::string name;
+  AxisKind kind = AxisKind::dof;
+  int extent = 0;
+  int direction = -1; ///< reference axis along which dofs or points of a grid are counted; -1: all of the cell are
+  bool operator==(const Axis&) const = default;
+};
+
+/// Row-major array; the first axis counts components. Axes are given by index.
 struct TensorArray {
   std::string name;
-  std::vector<int> extents;
+  std::vector<int> axes;
   /// Folding of the dofs: entry i of a component stands at places[i] of it. -1: entries are in their own order.
   int folding = -1;
-  int size() const;
+};
+
+/// A matrix between axes of arrays: it takes numbers along `cols` to numbers along `rows`. Several axes, which stand
+/// side by side in arrays, count as one, the last fastest.
+struct Family {
+  std::vector<int> rows, cols;
+  int matrix = -1;
+  bool operator==(const Family&) const = default;
+  /// Position of `cols` among the axes of an array; -1 where they do not stand there side by side.
+  int position_in(const TensorArray& array) const;
+  /// The axes of what the family makes of an array.
+  std::vector<int> axes_of_result(const TensorArray& source) const;
 };
 
 /// Even-odd decomposition by the reflections of a cell: points (or nodes) are ordered by sector, and butterflies
@@ -64,7 +94,7 @@ struct ReferenceMatrix {
 enum class StepKind : std::uint8_t {
   gather,     ///< target = cell dofs of input `field`, shape (component, dof...)
   load_nodes, ///< target = geometry nodes of the cell, shape (axis, node...)
-  contract,   ///< target(.., r, ..) (+)= sum_k matrix(r, k) source(.., k, ..) along `axis`
+  contract,   ///< target(.., r, ..) (+)= sum_k matrix(r, k) source(.., k, ..) by a family
   butterfly,  ///< sums and differences, in place, of the values that reflections exchange (folding number `field`), in
               ///< every group of points
   evaluate,   ///< the QFunction at every point, from input slots to output slots
@@ -73,12 +103,17 @@ enum class StepKind : std::uint8_t {
   scatter     ///< cell dofs of output `field` += source
 };
 
-/// One step; members that its kind does not use keep their defaults. Arrays and matrices are given by index.
+/// One step; members that its kind does not use keep their defaults. Arrays and families are given by index.
 struct Step {
   StepKind kind = StepKind::gather;
   int field = 0;
-  int source = -1, target = -1, matrix = -1, axis = 0;
+  int source = -1, target = -1, family = -1;
   bool accumulate = false;
+};
+
+/// Extents of a contraction: source (outer, cols, inner), target (outer, rows, inner).
+struct ContractionShape {
+  int outer = 1, rows = 0, cols = 0, inner = 1;
 };
 
 /// Field that a program gathers from or scatters to.
@@ -115,10 +150,10 @@ struct FieldMask {
 /// Position in `uses` of the field that has number `index` in the form. Throws InternalError when there is none.
 std::size_t position_of(const std::vector<FieldUse>& uses, int index);
 
-/// Entry of an array that the QFunction reads or writes at point q: index (component, q) of a tensor array, or
-/// (component, offset + q) of a dense one.
+/// Entry of an array that the QFunction reads or writes at point q: index (component, q), or (component, slot, q) of
+/// one that holds several slots.
 struct Slot {
-  int array = -1, component = 0, offset = 0;
+  int array = -1, component = 0, slot = 0;
 };
 struct InputSlot {
   Atom atom;
@@ -130,9 +165,9 @@ struct InputSlot {
 struct CollocatedEvaluation {
   int dofs = -1;   ///< array of dofs or geometry nodes
   int values = -1; ///< array of values in the points; equal to `dofs` where nodes are points
-  std::array<int, 3> interpolation{-1, -1, -1}; ///< interpolation matrix per reference axis
-  std::array<int, 3> derivatives{-1, -1, -1};   ///< array of derivatives per reference axis
-  int differentiation = -1;                     ///< index of the differentiation matrix, the same for all axes
+  std::array<int, 3> interpolation{-1, -1, -1};   ///< interpolation matrix per reference axis
+  std::array<int, 3> derivatives{-1, -1, -1};     ///< array of derivatives per reference axis
+  std::array<int, 3> differentiation{-1, -1, -1}; ///< index of the differentiation matrix along each axis
 };
 /// The transpose of a collocated evaluation: result = B^T W (values + sum_a W^-1 D_a^T W derivatives_a).
 struct CollocatedIntegration {
@@ -140,18 +175,23 @@ struct CollocatedIntegration {
   std::array<int, 3> derivatives{-1, -1, -1};
   std::array<int, 3> interpolation{-1, -1, -1}; ///< transposed matrices with weights, per axis; all -1: points are
                                                 ///< nodes, and the sum is multiplied by the weights
-  int differentiation = -1;
+  std::array<int, 3> differentiation{-1, -1, -1};
 };
 
 /// The computation for one cell: steps on arrays, with the QFunction and the tables that they use.
 struct TensorProgram {
-  bool is_tensor = false;    ///< points form a tensor grid, and the last axis of arrays is reference axis 0
-  bool is_separable = false; ///< the grid consists of the nodes, and the QFunction combines products with 1D matrices
+  /// The contraction that it was built by. Separable programs evaluate their QFunction at the nodes, where it combines
+  /// products with 1D matrices.
+  Contraction contraction = Contraction::collocated;
   int tdim = 0;
-  int num_points = 0;             ///< number of all points; dense programs may have padding points of weight 0
-  std::vector<int> point_extents; ///< {q2, q1, q0} for tensor grids, else {num_points}
-  std::vector<double> points;     ///< reference points, shape (point, tdim); in tensor programs the 1D points
-  std::vector<double> weights;    ///< quadrature weights, shape (point)
+  std::vector<Axis> axes;
+  /// Axes of the points, the last fastest: of a grid one along each reference axis, from the last to the first; else
+  /// one.
+  std::vector<int> point_axes;
+  std::vector<std::vector<double>>
+      grid;                    ///< coordinates of the points along each reference axis; empty: they are no grid
+  std::vector<double> points;  ///< points that are no grid, shape (point, tdim)
+  std::vector<double> weights; ///< quadrature weights, shape (point)
   std::vector<FieldUse> inputs, outputs;
   std::vector<FieldMask> masks; ///< those that `mask` steps apply
   /// Element of an isoparametric map that the program evaluates; else null.
@@ -162,6 +202,7 @@ struct TensorProgram {
   std::vector<Slot> output_slots;
   std::vector<TensorArray> arrays;
   std::vector<ReferenceMatrix> matrices;
+  std::vector<Family> families;
   std::vector<Folding> foldings;
   std::vector<Step> steps;
   /// One evaluation per input field in order, then one for the geometry nodes if the program evaluates them; one
@@ -172,6 +213,25 @@ struct TensorProgram {
   const FieldUse& field_of(const FieldMask& mask) const {
     return (mask.is_of_output ? outputs : inputs)[static_cast<std::size_t>(mask.field)];
   }
+  const TensorArray& array(int i) const { return arrays[static_cast<std::size_t>(i)]; }
+  int extent(int axis) const { return axes[static_cast<std::size_t>(axis)].extent; }
+  int num_components(int array) const; ///< extent of the first axis
+  int num_entries(int array) const;    ///< numbers of one component
+  int size(int array) const { return num_components(array) * num_entries(array); }
+  int num_points() const;                        ///< number of all points
+  bool is_grid() const { return !grid.empty(); } ///< the points, or nodes of separable programs, form a grid
+  /// Number of points along a reference axis of a grid.
+  int points_along(int direction) const { return extent(point_axes[static_cast<std::size_t>(tdim - 1 - direction)]); }
+  /// Says whether dofs, points or children are counted along axes of the cell, so that matrices are those of one axis.
+  bool has_directions() const;
+  /// Product of the extents of some axes.
+  int product_of_extents(std::span<const int> of_axes) const;
+  const ReferenceMatrix& matrix_of(const Step& step) const {
+    return matrices[static_cast<std::size_t>(families[static_cast<std::size_t>(step.family)].matrix)];
+  }
+  ContractionShape shape_of(const Step& step) const;
+  /// Reference axis along which a contraction with a 1D matrix goes.
+  int direction_of(const Step& step) const;
   std::string to_string() const;
   /// Throws InternalError unless indices are in range, extents match, arrays are written before they are read and every
   /// slot has an array.

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <functional>
-#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
@@ -23,10 +21,8 @@ public:
       : program_(program), is_written_(program.arrays.size(), 0), gathered_(program.arrays.size()) {}
 
   void run() {
-    const auto& extents = program_.point_extents;
-    require(std::accumulate(extents.begin(), extents.end(), 1, std::multiplies<>()) == program_.num_points,
-            "point extents do not match the number of points");
-    require(static_cast<int>(program_.weights.size()) == program_.num_points, "one weight per point is needed");
+    check_axes();
+    require(static_cast<int>(program_.weights.size()) == program_.num_points(), "one weight per point is needed");
     require(program_.output_slots.size() == program_.function.outputs.size(), "one slot per output is needed");
     for (const auto& mask : program_.masks) check_mask(mask);
     for (const auto& step : program_.steps) {
@@ -42,6 +38,24 @@ private:
     require(i >= 0 && i < static_cast<int>(program_.arrays.size()), fmt::format("array {} does not exist", i));
     return program_.arrays[static_cast<std::size_t>(i)];
   }
+  void check_axes() const {
+    const auto exists = [this](int axis) { return axis >= 0 && axis < static_cast<int>(program_.axes.size()); };
+    for (const auto& axis : program_.axes) require(axis.extent > 0, "axis " + axis.name + " is empty");
+    for (const auto& a : program_.arrays) {
+      require(!a.axes.empty() && std::ranges::all_of(a.axes, exists), "an axis of " + a.name + " does not exist");
+      require(program_.axes[static_cast<std::size_t>(a.axes.front())].kind == AxisKind::component,
+              "the first axis of " + a.name + " does not count components");
+    }
+    for (const auto& family : program_.families)
+      require(std::ranges::all_of(family.rows, exists) && std::ranges::all_of(family.cols, exists),
+              "an axis of a family does not exist");
+    require(std::ranges::all_of(program_.point_axes, exists), "an axis of the points does not exist");
+    if (!program_.is_grid()) return;
+    require(program_.point_axes.size() == program_.grid.size(), "a grid of points needs one axis along each direction");
+    for (std::size_t axis = 0; axis < program_.grid.size(); ++axis)
+      require(static_cast<int>(program_.grid[axis].size()) == program_.points_along(static_cast<int>(axis)),
+              "one coordinate per point of an axis is needed");
+  }
   void read(int i) const {
     const auto& a = array(i);
     require(is_written_[static_cast<std::size_t>(i)] != 0, "array " + a.name + " is read before it is written");
@@ -51,7 +65,8 @@ private:
     is_written_[static_cast<std::size_t>(i)] = 1;
   }
   void check_dofs(int i, int components, const element::Element& element) const {
-    require(array(i).size() == components * element.num_dofs(), "the dofs do not fit " + array(i).name);
+    (void)array(i);
+    require(program_.size(i) == components * element.num_dofs(), "the dofs do not fit " + array(i).name);
     const int folding = array(i).folding;
     require(folding < static_cast<int>(program_.foldings.size()), "unknown folding of " + array(i).name);
     require(folding < 0 || static_cast<int>(program_.foldings[static_cast<std::size_t>(folding)].places.size()) ==
@@ -62,9 +77,10 @@ private:
   void check_places(int i, const FieldUse& use) const {
     if (use.places.empty()) return check_dofs(i, use.components, *use.element);
     const auto& a = array(i);
-    require(a.extents[0] == use.components && a.folding < 0, "the components of a field do not fit " + a.name);
+    require(program_.num_components(i) == use.components && a.folding < 0,
+            "the components of a field do not fit " + a.name);
     require(static_cast<int>(use.places.size()) == use.element->num_dofs(), "one place per dof is needed");
-    std::vector<char> is_taken(static_cast<std::size_t>(a.size() / a.extents[0]), 0);
+    std::vector<char> is_taken(static_cast<std::size_t>(program_.num_entries(i)), 0);
     for (const int place : use.places) {
       if (place < 0) continue;
       require(place < static_cast<int>(is_taken.size()), "a dof leaves " + a.name);
@@ -94,7 +110,7 @@ private:
     auto& gathered = gathered_[static_cast<std::size_t>(step.target)];
     for (const int place : places)
       require(place < 0 || gathered.insert(place).second, "two fields are gathered into one place of " + a.name);
-    return static_cast<int>(gathered.size()) == a.size() / a.extents[0];
+    return static_cast<int>(gathered.size()) == program_.num_entries(step.target);
   }
   static const FieldUse& use_of(const std::vector<FieldUse>& uses, int field, const std::string& what) {
     require(field >= 0 && field < static_cast<int>(uses.size()), what + " an unknown field");
@@ -102,9 +118,11 @@ private:
   }
   void check_slot(const Slot& slot) const {
     const auto& a = array(slot.array);
-    require(slot.component >= 0 && slot.component < a.extents[0], "component out of range in " + a.name);
-    const int row = a.size() / a.extents[0];
-    require(slot.offset >= 0 && slot.offset + program_.num_points <= row, "points out of range in " + a.name);
+    require(slot.component >= 0 && slot.component < program_.num_components(slot.array),
+            "component out of range in " + a.name);
+    const int num_points = program_.num_points(), num_entries = program_.num_entries(slot.array);
+    require(slot.slot >= 0 && (slot.slot + 1) * num_points <= num_entries && num_entries % num_points == 0,
+            "points out of range in " + a.name);
   }
 
   void check(const Step& step) {
@@ -143,8 +161,8 @@ private:
       if (use.trial_element == nullptr)
         check_places(step.source, use);
       else
-        require(array(step.source).extents[0] == use.components &&
-                    array(step.source).size() == use.components * use.num_dofs(),
+        require(program_.num_components(step.source) == use.components &&
+                    program_.num_entries(step.source) == use.num_dofs(),
                 array(step.source).name + " does not hold the cell matrices of its fields");
       break;
     }
@@ -152,25 +170,28 @@ private:
   }
   void check_contraction(const Step& step) const {
     read(step.source);
-    require(step.matrix >= 0 && step.matrix < static_cast<int>(program_.matrices.size()), "unknown matrix");
-    const auto& matrix = program_.matrices[static_cast<std::size_t>(step.matrix)];
+    require(step.family >= 0 && step.family < static_cast<int>(program_.families.size()), "unknown family");
+    const auto& family = program_.families[static_cast<std::size_t>(step.family)];
+    require(family.matrix >= 0 && family.matrix < static_cast<int>(program_.matrices.size()), "unknown matrix");
+    const auto& matrix = program_.matrices[static_cast<std::size_t>(family.matrix)];
     require(static_cast<int>(matrix.values.size()) == matrix.rows * matrix.cols,
             "matrix " + matrix.name + " needs one value per entry");
     check_blocks(matrix);
     const auto& source = array(step.source);
-    require(step.axis > 0 && step.axis < static_cast<int>(source.extents.size()), "axis out of range");
-    auto extents = source.extents;
-    auto& contracted = extents[static_cast<std::size_t>(step.axis)];
-    require(contracted == matrix.cols, "matrix does not fit " + source.name);
-    contracted = matrix.rows;
-    require(extents == array(step.target).extents, "matrix does not fit " + array(step.target).name);
+    require(!family.cols.empty() && family.position_in(source) > 0,
+            "a contraction of axes that " + source.name + " has not");
+    require(program_.product_of_extents(family.rows) == matrix.rows &&
+                program_.product_of_extents(family.cols) == matrix.cols,
+            "matrix " + matrix.name + " does not fit its axes");
+    require(family.axes_of_result(source) == array(step.target).axes,
+            "a contraction does not fit " + array(step.target).name);
   }
   void check_butterfly(const Step& step) const {
     read(step.target);
     require(step.field >= 0 && step.field < static_cast<int>(program_.foldings.size()), "unknown folding");
     const auto& folding = program_.foldings[static_cast<std::size_t>(step.field)];
     const int points = static_cast<int>(folding.places.size());
-    require(array(step.target).extents.back() % points == 0, "the folding does not fit " + array(step.target).name);
+    require(program_.num_entries(step.target) % points == 0, "the folding does not fit " + array(step.target).name);
     std::vector<char> is_moved(folding.places.size(), 0);
     const auto check_orbit = [&](const auto& orbit) {
       for (const int place : orbit) {

@@ -109,12 +109,11 @@ ReferenceMatrix transposed(const ReferenceMatrix& matrix) {
 class Builder {
 public:
   explicit Builder(const TransferInput& input) : input_(input), nodes_(distinct_nodes(input)), steps_(program_) {
-    program_.is_tensor = nodes_.is_grid();
     program_.function.shape = input.coarse->shape();
     program_.tdim = element::dimension(input.coarse->shape());
-    program_.point_extents = {0};
-    for (const auto& points : nodes_.grid) factors_.push_back(matrix(points));
-    if (!nodes_.is_grid()) factors_.push_back(matrix(nodes_.points));
+    for (std::size_t axis = 0; axis < nodes_.grid.size(); ++axis)
+      factors_.push_back(matrix(static_cast<int>(axis), nodes_.grid[axis]));
+    if (!nodes_.is_grid()) factors_.push_back(matrix(-1, nodes_.points));
   }
 
   TensorProgram run() {
@@ -135,8 +134,8 @@ public:
   }
 
 private:
-  ReferenceMatrix matrix(std::span<const double> points) const {
-    auto result = interpolation_matrix(*input_.coarse, points, nodes_.is_grid());
+  ReferenceMatrix matrix(int axis, std::span<const double> points) const {
+    auto result = interpolation_matrix(*input_.coarse, points, axis);
     return input_.direction == TransferDirection::prolongation ? result : transposed(result);
   }
   FieldUse field(bool is_input, int index, std::shared_ptr<const Element> element) const {
@@ -145,38 +144,43 @@ private:
             .components = input_.components,
             .element = std::move(element)};
   }
-  /// The last axis of a grid comes first.
-  std::vector<int> fine_extents() const {
-    if (!nodes_.is_grid()) return {static_cast<int>(nodes_.points.size()) / program_.tdim};
-    std::vector<int> result;
-    for (const auto& points : nodes_.grid) result.insert(result.begin(), static_cast<int>(points.size()));
-    return result;
+  std::vector<int> fine_axes() {
+    std::vector<int> extents;
+    for (const auto& points : nodes_.grid) extents.push_back(static_cast<int>(points.size()));
+    if (!nodes_.is_grid()) extents.push_back(static_cast<int>(nodes_.points.size()) / program_.tdim);
+    return steps_.add_axes(AxisKind::dof, extents, nodes_.is_grid());
+  }
+  std::vector<int> coarse_axes() {
+    const auto extents = nodes_.is_grid() ? input_.coarse->extents() : std::vector<int>{input_.coarse->num_dofs()};
+    return steps_.add_axes(AxisKind::dof, extents, nodes_.is_grid());
   }
 
   void prolongate() {
-    const int coarse = steps_.add_array("coarse", input_.components, dof_extents(program_, *input_.coarse));
+    const int coarse = steps_.add_array("coarse", input_.components, coarse_axes());
     steps_.gather(0, coarse);
     mask(false, 0, input_.masks.coarse, coarse);
-    const int fine = contracted(coarse, "fine");
+    const int fine = contracted(coarse, "fine", fine_axes());
     for (int k = 0; k < static_cast<int>(input_.children.size()); ++k) {
       mask(true, k, child_mask(k), fine);
       steps_.scatter(k, fine);
     }
   }
   void restrict_to_coarse() {
-    const int fine = steps_.add_array("fine", input_.components, fine_extents());
+    const int fine = steps_.add_array("fine", input_.components, fine_axes());
     for (int k = 0; k < static_cast<int>(input_.children.size()); ++k) {
       steps_.gather(k, fine);
       mask(false, k, child_mask(k), fine);
     }
-    const int coarse = contracted(fine, "coarse");
+    const int coarse = contracted(fine, "coarse", coarse_axes());
     mask(true, 0, input_.masks.coarse, coarse);
     steps_.scatter(0, coarse);
   }
-  int contracted(int source, const std::string& name) {
-    if (program_.is_tensor) return steps_.chain(source, factors_, name);
-    return is_identity(factors_.front()) ? source
-                                         : steps_.contract(source, steps_.add_matrix(factors_.front()), 1, name);
+  int contracted(int source, const std::string& name, const std::vector<int>& rows) {
+    if (nodes_.is_grid()) return steps_.chain(source, factors_, rows, name);
+    if (is_identity(factors_.front())) return source;
+    const int matrix = steps_.add_matrix(factors_.front());
+    return steps_.contract(source, {.rows = rows, .cols = {program_.array(source).axes.back()}, .matrix = matrix},
+                           name);
   }
   int child_mask(int child) const {
     return input_.masks.children.empty() ? 0 : input_.masks.children[static_cast<std::size_t>(child)];
@@ -202,18 +206,22 @@ ChildNodes distinct_nodes(const TransferInput& input) {
   return element::is_tensor(input.coarse->shape()) ? GridNodes(input).run() : listed_nodes(input);
 }
 
-ReferenceMatrix interpolation_matrix(const Element& coarse, std::span<const double> points, bool is_grid) {
+ReferenceMatrix interpolation_matrix(const Element& coarse, std::span<const double> points, int axis) {
+  const bool is_grid = axis >= 0;
   const auto dim = is_grid ? std::size_t{1} : static_cast<std::size_t>(element::dimension(coarse.shape()));
   // An axis of a tensor cell has the nodes with the first coordinates on the other axes.
-  const int num_nodes = is_grid ? coarse.degree() + 1 : coarse.num_dofs();
-  const auto stride = static_cast<std::size_t>(element::dimension(coarse.shape()));
-  const auto table = is_grid ? coarse.tabulate_1d(points) : coarse.tabulate(points);
+  const auto extents = coarse.extents();
+  std::size_t step = 1, first = 0; // from one such node to the next, and the coordinate that they differ in
+  for (; is_grid && first < static_cast<std::size_t>(axis); ++first) step *= static_cast<std::size_t>(extents[first]);
+  const int num_nodes = is_grid ? extents[static_cast<std::size_t>(axis)] : coarse.num_dofs();
+  const auto stride = step * static_cast<std::size_t>(element::dimension(coarse.shape()));
+  const auto table = is_grid ? coarse.tabulate_1d(axis, points) : coarse.tabulate(points);
   ReferenceMatrix result{"P", table.num_points, num_nodes, {}, Symmetry::none, !is_grid};
   for (int q = 0; q < table.num_points; ++q) {
     const auto x = points.subspan(static_cast<std::size_t>(q) * dim, dim);
     int node = -1;
     for (int i = 0; i < num_nodes && node < 0; ++i)
-      if (are_equal(coarse.nodes().subspan(static_cast<std::size_t>(i) * stride, dim), x)) node = i;
+      if (are_equal(coarse.nodes().subspan(static_cast<std::size_t>(i) * stride + first, dim), x)) node = i;
     for (int i = 0; i < num_nodes; ++i)
       result.values.push_back(node < 0 ? table(0, q, i) : static_cast<double>(i == node));
   }

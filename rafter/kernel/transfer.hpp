@@ -50,8 +50,8 @@ ChildNodes distinct_nodes(const TransferInput& input);
 /// no place for it (FieldUse::places). On tensor cells the matrices are one-dimensional, applied axis by axis.
 TensorProgram build_transfer(const TransferInput& input);
 
-/// Values of the basis functions of the coarse element at points, shape (point, dof); along one axis where `is_grid`.
-/// At nodes of the coarse element they are exactly 0 and 1.
-ReferenceMatrix interpolation_matrix(const element::Element& coarse, std::span<const double> points, bool is_grid);
+/// Values of the basis functions of the coarse element at points, shape (point, dof); those of one axis of a tensor
+/// element, at coordinates along it, unless `axis` is -1. At nodes of the coarse element they are exactly 0 and 1.
+ReferenceMatrix interpolation_matrix(const element::Element& coarse, std::span<const double> points, int axis);
 
 } // namespace rafter::kernel

@@ -41,7 +41,7 @@ ReferenceTraces reference_traces(const element::Element& element) {
   const bool is_tensor = element::is_tensor(shape);
   const auto rule = element::make_quadrature(is_tensor ? element::Shape::interval : shape,
                                              std::min(2 * element.degree(), element::max_quadrature_degree));
-  const auto table = is_tensor ? element.tabulate_1d(rule.points) : element.tabulate(rule.points);
+  const auto table = is_tensor ? element.tabulate_1d(0, rule.points) : element.tabulate(rule.points);
   double values = 0;
   Matrix derivatives{};
   const double volume = std::accumulate(rule.weights.begin(), rule.weights.end(), 0.0);

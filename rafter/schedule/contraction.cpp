@@ -23,21 +23,9 @@ NodePtr combination(const Context& context, const std::vector<double>& coefficie
   return sum == nullptr ? context.number(0) : sum;
 }
 
-struct Strides {
-  int outer = 1, inner = 1;
-};
-Strides strides(const kernel::TensorArray& array, int axis) {
-  Strides result;
-  for (int i = 0; i < static_cast<int>(array.extents.size()); ++i) {
-    if (i < axis) result.outer *= array.extents[static_cast<std::size_t>(i)];
-    if (i > axis) result.inner *= array.extents[static_cast<std::size_t>(i)];
-  }
-  return result;
-}
-
 void contract_lines(Context& context, const kernel::Step& step, Statements& to) {
-  const auto& matrix = context.program.matrices[static_cast<std::size_t>(step.matrix)];
-  const auto size = strides(context.program.arrays[static_cast<std::size_t>(step.source)], step.axis);
+  const auto& matrix = context.program.matrix_of(step);
+  const auto size = context.program.shape_of(step);
   const std::string source = array_name(context, step.source), target = array_name(context, step.target);
   const std::string o = context.fresh("o"), i = context.fresh("i");
   Statements body;
@@ -184,15 +172,16 @@ private:
 };
 
 void contract_dense(Context& context, const kernel::Step& step, Statements& to) {
-  const auto& matrix = context.program.matrices[static_cast<std::size_t>(step.matrix)];
+  const auto& family = context.program.families[static_cast<std::size_t>(step.family)];
+  const auto& matrix = context.program.matrix_of(step);
   const DenseStep dense{matrix, array_name(context, step.source), array_name(context, step.target),
-                        context.program.arrays[static_cast<std::size_t>(step.source)].extents[0]};
+                        context.program.num_components(step.source)};
   const std::string c = context.fresh("c");
   Statements body;
   if (stands_in_text(matrix, context.plan))
     contract_in_text(context, dense, variable(c), body);
   else {
-    LongProduct product(context, dense, context.global(role::matrix, step.matrix), variable(c));
+    LongProduct product(context, dense, context.global(role::matrix, family.matrix), variable(c));
     for (const auto& block : blocks_of(matrix)) product.add_block(block, body);
   }
   to.push_back(loop(c, integer(dense.components), schedule::block(body)));
@@ -346,7 +335,7 @@ void butterfly(Context& context, const kernel::Step& step, Statements& to) {
   const auto& folding = context.program.foldings[static_cast<std::size_t>(step.field)];
   const std::string array = array_name(context, step.target);
   const auto num_points = static_cast<std::int64_t>(folding.places.size());
-  const auto num_groups = context.program.arrays[static_cast<std::size_t>(step.target)].size() / num_points;
+  const auto num_groups = context.program.size(step.target) / num_points;
   const std::string c = context.fresh("c");
   const auto orbits = [&](const auto& all, const auto& combinations) {
     if (all.empty()) return;
@@ -384,12 +373,12 @@ std::vector<NodePtr> butterfly_of(Context& context, const std::vector<NodePtr>& 
 
 bool takes_all_subbatches(const Context& context, const kernel::Step& step) {
   if (context.subbatches == 1 || step.kind != kernel::StepKind::contract) return false;
-  const auto& matrix = context.program.matrices[static_cast<std::size_t>(step.matrix)];
+  const auto& matrix = context.program.matrix_of(step);
   return matrix.is_data && !stands_in_text(matrix, context.plan);
 }
 
 void contract(Context& context, const kernel::Step& step, Statements& to) {
-  if (context.program.matrices[static_cast<std::size_t>(step.matrix)].is_data)
+  if (context.program.matrix_of(step).is_data)
     contract_dense(context, step, to);
   else
     contract_lines(context, step, to);

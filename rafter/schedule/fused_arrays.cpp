@@ -22,7 +22,7 @@ NodePtr for_each(const std::string& name, int count, Statements body) {
 // --- arrays ---------------------------------------------------------------------------------------------------------
 
 FusedArrays::FusedArrays(Context& program_context, bool points_in_lanes)
-    : context(program_context), program(context.program), dim(program.tdim), q(program.point_extents[0]),
+    : context(program_context), program(context.program), dim(program.tdim), q(program.points_along(0)),
       vector_width(context.plan.vector_width), last_axis(dim - 1), has_point_lanes(points_in_lanes),
       line(has_point_lanes ? (q + vector_width - 1) / vector_width : q), columns(dim == 3 ? q * line : line),
       slab(has_point_lanes && dim == 3 ? columns : line), layer(layer_distance(context, columns)), volume(layer * q) {
@@ -53,9 +53,9 @@ FieldStages FusedArrays::declare(const std::string& name, int components, int no
 void FusedArrays::declare_inputs() {
   for (std::size_t e = 0; e < program.evaluations.size(); ++e) {
     const auto& v = program.evaluations[e];
-    const auto& extents = program.arrays[static_cast<std::size_t>(v.dofs)].extents;
-    inputs.push_back(declare(fmt::format("u{}", e), extents[0], extents.back(), v.interpolation[0] >= 0, v.derivatives,
-                             false, true));
+    const int nodes = program.extent(program.array(v.dofs).axes.back());
+    inputs.push_back(declare(fmt::format("u{}", e), program.num_components(v.dofs), nodes, v.interpolation[0] >= 0,
+                             v.derivatives, false, true));
   }
 }
 
@@ -68,7 +68,7 @@ void FusedArrays::declare_outputs() {
     const bool may_overwrite =
         o < program.inputs.size() && inputs[o].components == use.components && program.inputs[o].element == use.element;
     const std::string name = fmt::format("{}{}", may_overwrite ? "u" : "r", o);
-    outputs.push_back(declare(name, use.components, use.element->degree() + 1, w.interpolation[0] >= 0, w.derivatives,
+    outputs.push_back(declare(name, use.components, use.element->extents()[0], w.interpolation[0] >= 0, w.derivatives,
                               true, w.values >= 0));
   }
 }

@@ -31,8 +31,23 @@ void store_field(const FusedArrays& arrays, int o, Statements& to) {
 
 } // namespace
 
+bool has_equal_extents(const kernel::TensorProgram& program) {
+  if (!program.is_grid() || program.tdim < 2) return false;
+  const auto differs_from = [&](const kernel::Axis& axis, int other) {
+    const auto& of_array = program.axes[static_cast<std::size_t>(other)];
+    return of_array.kind == axis.kind && axis.direction >= 0 && of_array.direction >= 0 &&
+           of_array.extent != axis.extent;
+  };
+  return std::ranges::none_of(program.arrays, [&](const kernel::TensorArray& array) {
+    return std::ranges::any_of(array.axes, [&](int axis) {
+      return std::ranges::any_of(
+          array.axes, [&](int other) { return differs_from(program.axes[static_cast<std::size_t>(axis)], other); });
+    });
+  });
+}
+
 bool can_fuse(const kernel::TensorProgram& program) {
-  if (!program.is_tensor || program.tdim < 2) return false;
+  if (!has_equal_extents(program)) return false;
   if (program.evaluations.empty() && program.integrations.empty()) return false;
   const std::size_t num_evaluated = program.inputs.size() + (program.geometry != nullptr ? 1 : 0);
   return program.evaluations.size() == num_evaluated && program.integrations.size() == program.outputs.size();

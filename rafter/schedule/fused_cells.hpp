@@ -4,6 +4,10 @@
 
 namespace rafter::schedule {
 
+/// Says whether a program works on a grid in two or three dimensions with as many dofs, and as many points, along each
+/// axis.
+bool has_equal_extents(const kernel::TensorProgram& program);
+
 /// Says whether the steps can be fused: programs on quadrilaterals and hexahedra whose fields are all evaluated by
 /// collocation.
 bool can_fuse(const kernel::TensorProgram& program);

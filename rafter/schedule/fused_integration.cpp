@@ -26,7 +26,10 @@ private:
   const kernel::ReferenceMatrix& restriction(int axis) const {
     return arrays_.matrix(integration_.interpolation[static_cast<std::size_t>(axis)]);
   }
-  const kernel::ReferenceMatrix& differentiation() const { return arrays_.matrix(integration_.differentiation); }
+  /// That along the last axis.
+  const kernel::ReferenceMatrix& differentiation() const {
+    return arrays_.matrix(integration_.differentiation[static_cast<std::size_t>(arrays_.last_axis)]);
+  }
   /// Says whether something else than the derivative along the last axis is tested.
   bool has_values() const { return !field_.line.empty() || integration_.values >= 0 || !field_.middle.empty(); }
   std::vector<NodePtr> load_column(const std::string& array, const NodePtr& base, Statements& to) {

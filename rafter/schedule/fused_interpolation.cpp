@@ -35,7 +35,10 @@ private:
   const kernel::ReferenceMatrix& interpolation(int axis) const {
     return arrays_.matrix(evaluation_.interpolation[static_cast<std::size_t>(axis)]);
   }
-  const kernel::ReferenceMatrix& differentiation() const { return arrays_.matrix(evaluation_.differentiation); }
+  /// That along the last axis.
+  const kernel::ReferenceMatrix& differentiation() const {
+    return arrays_.matrix(evaluation_.differentiation[static_cast<std::size_t>(arrays_.last_axis)]);
+  }
 
   /// Computes the values on one column of the last axis, and their derivative along it.
   void column(const NodePtr& component, const NodePtr& i, Statements& to) {

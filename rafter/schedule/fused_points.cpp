@@ -68,7 +68,7 @@ private:
     if (s.middle.empty()) return;
     const std::string c = context_.fresh("c"), i = context_.fresh("i");
     Statements body;
-    arrays_.map_line(arrays_.matrix(evaluation(e).differentiation), s.values,
+    arrays_.map_line(arrays_.matrix(evaluation(e).differentiation[1]), s.values,
                      iadd(arrays_.layer_base(variable(c)), variable(i)), s.middle,
                      middle_base(variable(c), variable(i)), body);
     to.push_back(for_each(c, s.components, {for_each(i, arrays_.line, body)}));
@@ -80,7 +80,7 @@ private:
     const std::string c = context_.fresh("c"), i = context_.fresh("i");
     const bool adds = !s.line.empty() || integration(o).values >= 0;
     Statements body;
-    arrays_.map_line(arrays_.matrix(integration(o).differentiation), s.middle, middle_base(variable(c), variable(i)),
+    arrays_.map_line(arrays_.matrix(integration(o).differentiation[1]), s.middle, middle_base(variable(c), variable(i)),
                      s.values, iadd(arrays_.layer_base(variable(c)), variable(i)), body, adds);
     to.push_back(for_each(c, s.components, {for_each(i, arrays_.line, body)}));
   }
@@ -101,7 +101,7 @@ private:
   void line_derivative(std::size_t e, Statements& to) {
     const auto& s = arrays_.inputs[e];
     if (s.line.empty()) return;
-    const auto& differentiation = arrays_.matrix(evaluation(e).differentiation);
+    const auto& differentiation = arrays_.matrix(evaluation(e).differentiation[0]);
     per_component(s.components, to, [&](const NodePtr& c, Statements& body) {
       const auto line = arrays_.load_first(s.values, arrays_.line_base(c), arrays_.q, body);
       store_line(context_, s.line, arrays_.slab_base(c), 1, arrays_.apply_first(differentiation, line, body), body);
@@ -110,7 +110,7 @@ private:
   void line_transposed(std::size_t o, Statements& to) {
     const auto& s = arrays_.outputs[o];
     if (s.line.empty()) return;
-    const auto& differentiation = arrays_.matrix(integration(o).differentiation);
+    const auto& differentiation = arrays_.matrix(integration(o).differentiation[0]);
     per_component(s.components, to, [&](const NodePtr& c, Statements& body) {
       const NodePtr base = arrays_.slab_base(c);
       const auto line = arrays_.load_first(s.line, base, arrays_.q, body);

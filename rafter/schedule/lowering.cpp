@@ -22,7 +22,7 @@ LoopProgram finished(Context& context, Statements of_pass) {
 
 Placement placement_of(const kernel::TensorProgram& program, int array, const kernel::FieldUse* field) {
   const auto& a = program.arrays[static_cast<std::size_t>(array)];
-  auto result = Placement::dense(a.size() / a.extents[0]);
+  auto result = Placement::dense(program.num_entries(array));
   if (field != nullptr && !field->places.empty()) result.dof_entries = field->places;
   if (a.folding >= 0) result.dof_entries = program.foldings[static_cast<std::size_t>(a.folding)].places;
   return result;
@@ -49,16 +49,16 @@ void load_nodes(Context& context, const std::string& target, const Placement& pl
 namespace {
 
 void weigh(Context& context, const kernel::Step& step, Statements& to) {
-  const auto& array = context.program.arrays[static_cast<std::size_t>(step.target)];
+  const auto& program = context.program;
   const std::string target = array_name(context, step.target);
   const std::string i = context.fresh("i"), c = context.fresh("c");
-  const int points = array.size() / array.extents[0];
+  const int points = program.num_entries(step.target);
   const NodePtr entry = context.work_entry(iadd(imul(variable(c), integer(points)), variable(i)));
   const auto statement =
       store(target, entry,
             operation(form::ScalarOp::mul,
                       {context.fetch(context.global(role::weights), variable(i)), context.load(target, entry)}));
-  to.push_back(loop(c, integer(array.extents[0]), loop(i, integer(points), statement)));
+  to.push_back(loop(c, integer(program.num_components(step.target)), loop(i, integer(points), statement)));
 }
 
 void lower_step(Context& context, const kernel::Step& step, Statements& to) {
@@ -102,7 +102,7 @@ void lower_steps(Context& context, Statements& to) {
   const auto in_registers = arrays_in_registers(context);
   for (std::size_t a = 0; a < program.arrays.size(); ++a)
     if (!in_registers.contains(static_cast<int>(a)))
-      context.work(array_name(context, static_cast<int>(a)), program.arrays[a].size());
+      context.work(array_name(context, static_cast<int>(a)), program.size(static_cast<int>(a)));
   if (context.subbatches > 1) context.subbatch_of_pass = variable("subbatch");
   Statements of_subbatch; // since the last step that took all groups
   const auto for_each_subbatch = [&] {

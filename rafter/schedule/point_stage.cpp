@@ -44,10 +44,10 @@ NodePtr PointStage::value(form::NodeId id) const { return values_.at(id); }
 
 NodePtr PointStage::point_number() const {
   const auto& program = context_.program;
-  if (!program.is_tensor) return variable("q");
+  if (!program.is_grid()) return variable("q");
   NodePtr number = integer(0);
   for (int axis = program.tdim - 1; axis >= 0; --axis)
-    number = iadd(imul(number, integer(program.point_extents[static_cast<std::size_t>(program.tdim - 1 - axis)])),
+    number = iadd(imul(number, integer(program.points_along(axis))),
                   axis == 0 && context_.has_point_lanes()
                       ? imul(variable(axis_variable(0)), integer(context_.plan.vector_width))
                       : variable(axis_variable(axis)));
@@ -59,7 +59,7 @@ NodePtr PointStage::stored_entry(int slot) const {
   if (context_.input.stored_order == StoredOrder::by_cell) {
     const NodePtr cell = context_.at_cell(imul(context_.data_row(), integer(context_.input.access.cells_per_batch)));
     const NodePtr row = iadd(imul(cell, integer(num_stored_points_)), integer(slot));
-    return context_.at_point(iadd(imul(row, integer(program.num_points)), point_number()));
+    return context_.at_point(iadd(imul(row, integer(program.num_points())), point_number()));
   }
   const NodePtr first = first_stored(slot);
   return context_.has_cell_lanes() ? iadd(first, lane()) : first;
@@ -78,7 +78,7 @@ NodePtr PointStage::first_stored(int number) const {
     part = side_by_side == at_a_time ? integer(0) : isub(part, imul(group, integer(side_by_side / at_a_time)));
   }
   const NodePtr row = iadd(imul(context_.data_row(), integer(num_interleaved)), group);
-  const NodePtr point = iadd(imul(row, integer(context_.program.num_points)), point_number());
+  const NodePtr point = iadd(imul(row, integer(context_.program.num_points())), point_number());
   const NodePtr entry = iadd(imul(point, integer(num_stored_points_)), integer(number));
   return iadd(imul(entry, integer(side_by_side)), imul(part, integer(at_a_time)));
 }
@@ -95,12 +95,13 @@ void PointStage::ask_for_stored(int slot, Statements& to) {
 
 NodePtr PointStage::reference_coordinate(int axis) {
   const auto& program = context_.program;
-  if (!program.is_tensor)
+  if (!program.is_grid())
     return context_.fetch(context_.global(role::points),
                           iadd(imul(variable("q"), integer(program.tdim)), integer(axis)));
   if (axis > 0 || !context_.has_point_lanes())
-    return context_.fetch(context_.reals("points", program.points), variable(axis_variable(axis)));
-  auto padded = program.points; // lanes without a point repeat the last one
+    return context_.fetch(context_.reals("points", program.grid[static_cast<std::size_t>(axis)]),
+                          variable(axis_variable(axis)));
+  auto padded = program.grid.front(); // lanes without a point repeat the last one
   while (padded.size() % static_cast<std::size_t>(context_.plan.vector_width) != 0) padded.push_back(padded.back());
   return context_.fetch(context_.vectors("points", padded), context_.work_entry(variable(axis_variable(0))));
 }
@@ -240,15 +241,14 @@ void end_integral(Context& context, Statements& to) {
 void evaluate(Context& context, Statements& to) {
   const auto& program = context.program;
   const auto entry = [&](const kernel::Slot& slot) {
-    const auto& array = program.arrays[static_cast<std::size_t>(slot.array)];
-    const int points = array.size() / array.extents[0];
+    const int first = slot.component * program.num_entries(slot.array) + slot.slot * program.num_points();
     NodePtr q = variable("q");
-    if (program.is_tensor) {
+    if (program.is_grid()) {
       q = integer(0);
       for (int axis = program.tdim - 1; axis >= 0; --axis)
-        q = iadd(imul(q, integer(program.point_extents[0])), variable(PointStage::axis_variable(axis)));
+        q = iadd(imul(q, integer(program.points_along(axis))), variable(PointStage::axis_variable(axis)));
     }
-    return context.work_entry(iadd(integer(slot.component * points + slot.offset), q));
+    return context.work_entry(iadd(integer(first), q));
   };
   PointStage stage(context, {[&](const kernel::InputSlot& input) {
                                return context.load(array_name(context, input.slot.array), entry(input.slot));
@@ -258,10 +258,10 @@ void evaluate(Context& context, Statements& to) {
                                body.push_back(store(array_name(context, slot.array), entry(slot), std::move(value)));
                              }});
   stage.at_cell(to);
-  if (!program.is_tensor) {
+  if (!program.is_grid()) {
     Statements body;
     stage.at_point(body);
-    to.push_back(loop("q", integer(program.num_points), block(body)));
+    to.push_back(loop("q", integer(program.num_points()), block(body)));
     return;
   }
   std::vector<Statements> levels(static_cast<std::size_t>(program.tdim));
@@ -271,7 +271,7 @@ void evaluate(Context& context, Statements& to) {
   for (int axis = 0; axis < program.tdim; ++axis) {
     auto& level = levels[static_cast<std::size_t>(axis)];
     if (nest != nullptr) level.push_back(nest);
-    nest = loop(PointStage::axis_variable(axis), integer(program.point_extents[0]), block(level));
+    nest = loop(PointStage::axis_variable(axis), integer(program.points_along(axis)), block(level));
   }
   to.push_back(nest);
 }

@@ -27,7 +27,7 @@ public:
     if (place) choose(body_[*place]);
     if (!place || iterations_ < fewest_turns) {
       // Prefetches cost more than they bring on tensor cells of low degree.
-      if (!context_.program.is_tensor) over_all();
+      if (!context_.program.has_directions()) over_all();
       return;
     }
     Statements before, hints;

@@ -43,7 +43,7 @@ void add_to(Line& total, const Line& line) {
 class Separable {
 public:
   explicit Separable(Context& context)
-      : context_(context), program_(context.program), dim_(program_.tdim), n_(program_.point_extents[0]),
+      : context_(context), program_(context.program), dim_(program_.tdim), n_(program_.points_along(0)),
         columns_(dim_ == 3 ? n_ * n_ : n_), layer_(layer_distance(context, columns_)), volume_(layer_ * n_) {
     sort_steps();
     place_arrays();
@@ -69,11 +69,9 @@ public:
 private:
   using Place = std::pair<int, int>; ///< array, component
   static Place place(const kernel::Slot& slot) { return {slot.array, slot.component}; }
-  int axis(const kernel::Step& step) const { return dim_ - step.axis; }
-  int components(int array) const { return program_.arrays[static_cast<std::size_t>(array)].extents[0]; }
-  const kernel::ReferenceMatrix& matrix(const kernel::Step& step) const {
-    return program_.matrices[static_cast<std::size_t>(step.matrix)];
-  }
+  int axis(const kernel::Step& step) const { return program_.direction_of(step); }
+  int components(int array) const { return program_.num_components(array); }
+  const kernel::ReferenceMatrix& matrix(const kernel::Step& step) const { return program_.matrix_of(step); }
   NodePtr for_each(const std::string& name, int count, Statements body) const {
     return loop(name, integer(count), block(std::move(body)));
   }

@@ -11,7 +11,9 @@ bool accepts_simd_cells(const LoweringInput& input, const Plan& plan) {
 
 namespace {
 
-bool is_separable(const kernel::TensorProgram& program) { return program.is_separable && program.tdim > 1; }
+bool is_separable(const kernel::TensorProgram& program) {
+  return program.contraction == kernel::Contraction::separable && has_equal_extents(program);
+}
 /// Says whether the steps of a program are fused for one sub-batch at a time.
 bool takes_one_subbatch(const kernel::TensorProgram& program) { return is_separable(program) || can_fuse(program); }
 

@@ -13,16 +13,13 @@ namespace {
 using kernel::Step;
 using kernel::StepKind;
 
-const kernel::TensorArray& array_of(const Context& context, int array) {
-  return context.program.arrays[static_cast<std::size_t>(array)];
-}
 int components_of(const Context& context, const Step& step) {
-  return array_of(context, step.target >= 0 ? step.target : step.source).extents[0];
+  return context.program.num_components(step.target >= 0 ? step.target : step.source);
 }
 
 bool is_product(const Context& context, const Step& step) {
   if (step.kind != StepKind::contract) return false;
-  const auto& matrix = context.program.matrices[static_cast<std::size_t>(step.matrix)];
+  const auto& matrix = context.program.matrix_of(step);
   return matrix.is_data && stands_in_text(matrix, context.plan);
 }
 bool can_be_written(const Context& context, const Step& step) {
@@ -69,18 +66,14 @@ public:
         break;
       default:
         product_in_text(
-            context_, context_.program.matrices[static_cast<std::size_t>(step.matrix)],
-            [&](int col) { return value(step.source, col, to); },
+            context_, context_.program.matrix_of(step), [&](int col) { return value(step.source, col, to); },
             [&](int row, NodePtr sum) { set(i, row, std::move(sum), to); });
       }
     }
   }
 
 private:
-  int size(int array) const {
-    const auto& a = array_of(context_, array);
-    return a.size() / a.extents[0];
-  }
+  int size(int array) const { return context_.program.num_entries(array); }
   NodePtr entry(int array, int k) const {
     return context_.work_entry(iadd(imul(component_, integer(size(array))), integer(k)));
   }

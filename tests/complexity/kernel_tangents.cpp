@@ -15,6 +15,7 @@ namespace rafter::kernel {
 namespace {
 
 constexpr int num_points = 64;
+const PointLoops loops{.num_points = num_points, .extents = {4, 4, 4}};
 
 QFunction qfunction(const std::string& text, mesh::MapKind map) {
   const auto form = form::lower(form::parse_form(text, form::test::make_scope(3)));
@@ -23,14 +24,12 @@ QFunction qfunction(const std::string& text, mesh::MapKind map) {
 }
 
 /// Returns the operations per point of the form after its pull-back.
-double flops(const QFunction& function) {
-  return count_flops(function, point_loops(function, num_points)) / num_points;
-}
+double flops(const QFunction& function) { return count_flops(function, loops) / num_points; }
 /// Returns the fewest operations per point of a cut that stores nothing. Such cuts may merge the coefficients of the
 /// trial function, if that pays.
 double rewritten_flops(const QFunction& function) {
   double fewest = std::numeric_limits<double>::infinity();
-  for (const auto& choice : factor_storages(function, num_points, {}))
+  for (const auto& choice : factor_storages(function, loops, {}))
     if (choice.factors.kind == FactorStorage::Kind::recompute)
       fewest = std::min(fewest, choice.cost.flops / num_points);
   return fewest;

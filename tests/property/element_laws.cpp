@@ -180,12 +180,12 @@ TEST_P(ElementLaw, TracesOnFacetsAreTheFunctionsOfTheFacetElement) {
 
 TEST_P(ElementLaw, TensorFactorsMultiplyToTheTable) {
   if (!is_tensor(shape_)) {
-    EXPECT_THROW(element_->tabulate_1d(element_->nodes()), rafter::base::InternalError);
+    EXPECT_THROW(element_->tabulate_1d(0, element_->nodes()), rafter::base::InternalError);
     return;
   }
   const std::vector<double> line{-0.9, 0.1, 0.55};
   const int n = degree_ + 1, m = static_cast<int>(line.size());
-  const auto factor = element_->tabulate_1d(line);
+  const auto factor = element_->tabulate_1d(0, line);
   std::vector<double> points = line;
   for (int d = 1; d < dim_; ++d) points = product_nodes(points, d, line, 1);
   const auto table = element_->tabulate(points);

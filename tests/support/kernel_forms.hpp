@@ -63,9 +63,16 @@ inline kernel::TensorProgram tensor_program(const kernel::QFunction& function, i
   return kernel::build_program(input);
 }
 
+/// The loops over so many points along each axis of tensor cells; over as many points in all elsewhere.
+inline kernel::PointLoops loops_of(const kernel::QFunction& function, int per_axis) {
+  return kernel::point_loops(function, element::is_tensor(function.shape)
+                                           ? element::make_quadrature_with_points(function.shape, per_axis)
+                                           : element::make_quadrature(function.shape, 2 * per_axis - 2));
+}
+
 /// Returns the cut of a function that has this storage of factors.
 inline kernel::Choice choice_of(const kernel::QFunction& function, kernel::FactorStorage factors) {
-  for (auto& choice : kernel::factor_storages(function, 64, {}))
+  for (auto& choice : kernel::factor_storages(function, loops_of(function, 4), {}))
     if (choice.factors == factors) return choice;
   throw std::logic_error("the recipe is not among the choices");
 }

@@ -132,8 +132,8 @@ TEST(Quadrature, TensorRulesAreProductsOfTheirLineFirstAxisFastest) {
     for (int q = 0; q < rule.num_points(); ++q) {
       double weight = 1;
       for (int i = 0, index = q; i < dim; ++i, index /= 4) {
-        EXPECT_EQ(rule.points[q * dim + i], rule.points_1d[index % 4]);
-        weight *= rule.weights_1d[index % 4];
+        EXPECT_EQ(rule.points[q * dim + i], rule.lines[static_cast<std::size_t>(i)].points[index % 4]);
+        weight *= rule.lines[static_cast<std::size_t>(i)].weights[index % 4];
       }
       EXPECT_DOUBLE_EQ(rule.weights[q], weight);
     }

@@ -80,7 +80,7 @@ TEST(Flops, DenseProgramsAreTwoMatrixProducts) {
     for (int degree = 1; degree <= 4; ++degree) {
       const auto program = stored(test::mass(), shape, degree, degree + 1, Contraction::dense);
       const double dofs = element::make_element(element::Family::lagrange, shape, degree)->num_dofs();
-      const double points = program.num_points;
+      const double points = program.num_points();
       const double products = points * (2 * dofs - 1) + points + dofs * (2 * points - 1);
       // Reflections split the tables, which saves more than sums and differences cost.
       EXPECT_LT(count_flops(program), products) << element::name(shape) << " " << degree;
@@ -93,7 +93,7 @@ TEST(Flops, ReflectionsOfPrismsAndPyramidsSaveWhatTheyCan) {
     for (int degree = 2; degree <= 8; ++degree) {
       const auto program = stored(test::laplace(), shape, degree, degree + 1, Contraction::dense);
       const double dofs = element::make_element(element::Family::lagrange, shape, degree)->num_dofs();
-      const double rows = 3.0 * program.num_points;
+      const double rows = 3.0 * program.num_points();
       const double products = rows * (2 * dofs - 1) + dofs * (2 * rows - 1), butterflies = 2 * 2 * (dofs + rows);
       const double uneven = degree == 2 ? 1.2 : 1.1; // the sectors have different sizes
       EXPECT_LE(count_contraction_flops(program), uneven * products / 4 + butterflies)
@@ -109,7 +109,7 @@ TEST(Flops, ReflectionsOfTetrahedraSaveWhatTheyCan) {
     const auto program = stored(test::laplace(), Shape::tetrahedron, degree, degree, Contraction::modal);
     const double modes = degree * (degree + 1) * (degree + 2) / 6.0, dofs = modes * (degree + 3) / degree;
     EXPECT_LE(count_flops(program), 1.05 * (2 * 2 * 3 * modes * dofs / 4 + 2 * 2 * dofs + 15 * modes)) << degree;
-    EXPECT_EQ(program.num_points, modes) << "modes of degree p - 1";
+    EXPECT_EQ(program.num_points(), modes) << "modes of degree p - 1";
   }
 }
 

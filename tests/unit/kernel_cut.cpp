@@ -67,6 +67,10 @@ std::vector<std::pair<std::string, int>> forms(int dim) { // pairs of text and c
 
 class Cuts : public ::testing::TestWithParam<Shape> {};
 
+std::vector<Choice> all_choices(const QFunction& function) {
+  return factor_storages(function, test::loops_of(function, 3), {});
+}
+
 TEST_P(Cuts, MainAfterSetupEqualsTheUncutFunction) {
   const Shape shape = GetParam();
   const int dim = element::dimension(shape);
@@ -77,7 +81,7 @@ TEST_P(Cuts, MainAfterSetupEqualsTheUncutFunction) {
       AtomValues atoms(1);
       // The same operations on the same numbers agree bit by bit.
       for (const double rate : {0.001, 1.0, 10.0, 100.0, std::numeric_limits<double>::infinity()}) {
-        const auto cut = cheapest_cut(function, point_loops(function, 125), rate);
+        const auto cut = cheapest_cut(function, test::loops_of(function, 5), rate);
         EXPECT_EQ(values_after_setup(apply_cut(function, cut), atoms), values(function, atoms)) << rate;
       }
     }
@@ -92,7 +96,7 @@ TEST_P(Cuts, EveryRecipeHasTheSameValues) {
       AtomValues atoms(2);
       const auto expected = values(function, atoms);
       std::set<FactorStorage> seen;
-      for (const auto& choice : factor_storages(function, 27, {})) {
+      for (const auto& choice : all_choices(function)) {
         SCOPED_TRACE(text + " " + std::string(mesh::name(map)) + " " + name(choice.factors));
         EXPECT_TRUE(seen.insert(choice.factors).second) << "offered twice";
         const auto found = values_after_setup(choice.functions, atoms);
@@ -133,7 +137,7 @@ TEST_P(Cuts, OnAffineCellsWithConstantCoefficientsOnlyFieldsVaryFromPointToPoint
   const std::vector<std::pair<std::string, int>> constant{
       {test::mass(), 0}, {test::laplace(), 0}, {test::helmholtz(), 0}, {test::elasticity(dim), dim}};
   for (const auto& [text, components] : constant)
-    for (const auto& choice : factor_storages(test::qfunction(text, shape, MapKind::affine, components), 27, {})) {
+    for (const auto& choice : all_choices(test::qfunction(text, shape, MapKind::affine, components))) {
       SCOPED_TRACE(text + " " + name(choice.factors));
       const auto& main = choice.functions.main;
       const auto kinds = atom_kinds(main);
@@ -196,7 +200,7 @@ TEST(StoredSlots, ComponentsOfAVectorLaplaceShareTheirFactors) {
 
 TEST(StoredSlots, FunctionsWithoutFieldsAreRecomputed) {
   const auto function = test::qfunction("exp(x[0])*v*dx", Shape::hexahedron, MapKind::multilinear);
-  const auto choices = factor_storages(function, 27, {});
+  const auto choices = all_choices(function);
   ASSERT_EQ(choices.size(), 1U);
   EXPECT_EQ(choices[0].factors, FactorStorage::recompute);
   EXPECT_TRUE(choices[0].functions.setup.outputs.empty());
@@ -204,7 +208,9 @@ TEST(StoredSlots, FunctionsWithoutFieldsAreRecomputed) {
 
 TEST(Ranking, FollowsTheBalanceOfTheMachine) {
   const auto function = test::qfunction(test::laplace(), Shape::hexahedron, MapKind::multilinear);
-  const auto best = [&](const Balance& balance) { return factor_storages(function, 125, balance).front().factors; };
+  const auto best = [&](const Balance& balance) {
+    return factor_storages(function, test::loops_of(function, 5), balance).front().factors;
+  };
   const auto stores = [](FactorStorage factors) {
     return factors == FactorStorage::store || factors == FactorStorage::store_merged;
   };
@@ -239,7 +245,7 @@ CurvedMap quadratic_map(Shape shape, int points) {
 }
 
 Choice choice_on(const CurvedMap& map, const QFunction& function, FactorStorage factors) {
-  for (auto& choice : factor_storages(function, map.input.fields.quadrature.num_points(), {}, &map))
+  for (auto& choice : factor_storages(function, point_loops(function, map.input.fields.quadrature), {}, &map))
     if (choice.factors == factors) return choice;
   throw std::logic_error("the recipe is not among the choices");
 }
@@ -280,13 +286,16 @@ TEST(Ranking, CountsTheEvaluationOfCurvedMaps) {
   const auto map = quadratic_map(Shape::hexahedron, 4);
   const auto laplace = test::qfunction(test::laplace(), Shape::hexahedron, MapKind::isoparametric);
   const auto seconds = [&](const CurvedMap* curved) {
-    for (const auto& choice : factor_storages(laplace, 64, {.flops_per_second = 1e9, .bytes_per_second = 1e15}, curved))
+    for (const auto& choice : factor_storages(laplace, test::loops_of(laplace, 4),
+                                              {.flops_per_second = 1e9, .bytes_per_second = 1e15}, curved))
       if (choice.factors == FactorStorage::recompute) return choice.seconds_per_cell;
     return 0.0;
   };
   const double flops = choice_on(map, laplace, FactorStorage::recompute).cost.geometry_flops;
   EXPECT_NEAR(seconds(&map) - seconds(nullptr), 1e-9 * flops / contraction_share, 1e-12 * flops);
-  const auto best = [&](const Balance& balance) { return factor_storages(laplace, 64, balance, &map).front().factors; };
+  const auto best = [&](const Balance& balance) {
+    return factor_storages(laplace, test::loops_of(laplace, 4), balance, &map).front().factors;
+  };
   EXPECT_NE(best({.flops_per_second = 1e9, .bytes_per_second = 1e12}), FactorStorage::recompute);
   EXPECT_EQ(best({.flops_per_second = 1e13, .bytes_per_second = 1e9}), FactorStorage::recompute);
 }

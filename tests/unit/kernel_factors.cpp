@@ -49,10 +49,14 @@ std::vector<FactorsCase> cases() {
   return result;
 }
 
+std::vector<Choice> storages(const QFunction& function, int points_per_axis) {
+  return factor_storages(function, test::loops_of(function, points_per_axis), {});
+}
+
 std::vector<Choice> choices(const FactorsCase& c, MapKind map) {
   const auto function = test::qfunction(c.components == 1 ? c.equation.scalar : c.equation.vector, Shape::hexahedron,
                                         map, c.components == 1 ? 0 : c.components);
-  return factor_storages(function, static_cast<int>(test::power(c.N, 3)), {});
+  return storages(function, c.N);
 }
 const Choice& find(const std::vector<Choice>& all, const FactorStorage& factors) {
   const auto found = std::ranges::find(all, factors, &Choice::factors);
@@ -134,7 +138,7 @@ TEST(OtherForms, KeepAFewCandidatesThatNoOtherOneBeats) {
       std::pair{std::string("(0.1*inner(grad(u), grad(v)) + (1 + x[0])*u.dx(0)*v + kappa*u*v)*dx"), 0}};
   for (const auto& [text, components] : forms)
     for (const auto map : {MapKind::affine, MapKind::multilinear, MapKind::isoparametric}) {
-      const auto all = factor_storages(test::qfunction(text, Shape::hexahedron, map, components), 216, {});
+      const auto all = storages(test::qfunction(text, Shape::hexahedron, map, components), 6);
       const auto kept = std::ranges::count(all, false, &Choice::is_dominated);
       EXPECT_GE(kept, 1) << text;
       EXPECT_LE(kept, 6) << text;
@@ -146,8 +150,7 @@ TEST(OtherForms, KeepAFewCandidatesThatNoOtherOneBeats) {
 TEST(OtherForms, MassOnTrilinearCellsIsAPolynomialPerPoint) {
   // The determinant det J has degree 2 along a line: two products, two sums, and the product with the field.
   for (const int q : {4, 6, 10}) {
-    const auto all =
-        factor_storages(test::qfunction(test::mass(), Shape::hexahedron, MapKind::multilinear), q * q * q, {});
+    const auto all = storages(test::qfunction(test::mass(), Shape::hexahedron, MapKind::multilinear), q);
     const auto& choice = find(all, FactorStorage::recompute);
     const auto deps = dependencies(choice.on_grid);
     int inner = 0;
@@ -167,8 +170,7 @@ TEST(OtherForms, PowersOfPowersStayProducts) {
     const auto written = merged(function, has_factors_outside);
     EXPECT_LT(written.graph.reachable(written.roots()).size(), 100u);
   }
-  for (const auto& choice : factor_storages(function, 16, {}))
-    EXPECT_LT(choice.cost.point_flops, 100) << name(choice.factors);
+  for (const auto& choice : storages(function, 4)) EXPECT_LT(choice.cost.point_flops, 100) << name(choice.factors);
 }
 
 TEST(OtherForms, StressOfElasticityIsSixValues) {
@@ -176,11 +178,11 @@ TEST(OtherForms, StressOfElasticityIsSixValues) {
   // lambda tr, six with mu that symmetry shares, and three sums. Nine stresses would need six more.
   const std::string text = "inner(kappa*div(u)*Identity(3) + 2*kappa*sym(grad(u)), sym(grad(v)))*dx";
   const auto function = test::qfunction(text, Shape::hexahedron, MapKind::affine, 3);
-  const auto all = factor_storages(function, 216, {});
+  const auto all = storages(function, 6);
   EXPECT_LE(find(all, FactorStorage::recompute).cost.point_flops, 105);
   const auto general = test::qfunction("inner(grad(u), grad(v))*dx", Shape::hexahedron, MapKind::affine, 3);
   EXPECT_LT(find(all, FactorStorage::recompute).cost.point_flops,
-            find(factor_storages(general, 216, {}), FactorStorage::recompute).cost.point_flops + 18);
+            find(storages(general, 6), FactorStorage::recompute).cost.point_flops + 18);
 }
 
 } // namespace

@@ -58,7 +58,7 @@ void expect_like_collocation(const Wanted& wanted) {
       static_cast<std::size_t>(input.fields.inputs[0].components * input.fields.inputs[0].element->num_dofs()));
   for (double& value : u) value = uniform(random);
   const auto program = kernel::build_program(input);
-  ASSERT_TRUE(program.is_separable);
+  ASSERT_EQ(program.contraction, Contraction::separable);
   const auto found = kernel::interpret(program, data).outputs.at(0);
   const auto expected =
       kernel::interpret(kernel::build_program(input_of(wanted, Contraction::collocated)), data).outputs.at(0);
@@ -107,7 +107,7 @@ TEST(kernel_separable, serves_constant_coefficients_on_tensor_cells_alone) {
 
 TEST(kernel_separable, gives_way_to_collocation) {
   const auto program = kernel::build_program(input_of({"(1 + x[0])*u*v*dx"}));
-  EXPECT_FALSE(program.is_separable);
+  EXPECT_NE(program.contraction, Contraction::separable);
   EXPECT_EQ(program.evaluations.size(), 1U);
 }
 

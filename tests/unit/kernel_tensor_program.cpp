@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
+#include <fmt/format.h>
 #include <rafter/form/lowering.hpp>
 #include <rafter/form/parser.hpp>
 #include <rafter/kernel/cut.hpp>
@@ -125,7 +127,8 @@ TEST_P(TensorProgram, agrees_with_the_form_for_every_contraction_map_and_recipe)
                                      s.input.fields.quadrature.points, s.input.fields.quadrature.weights, -1, s.values);
           const kernel::IntegralPart part{&s.form.integrals[0], -1};
           const auto function = kernel::pull_back({&part, 1}, shape, map, false);
-          for (const auto& choice : kernel::factor_storages(function, s.input.fields.quadrature.num_points(), {})) {
+          for (const auto& choice :
+               kernel::factor_storages(function, kernel::point_loops(function, s.input.fields.quadrature), {})) {
             SCOPED_TRACE(std::string(form_case.name) + " degree " + std::to_string(degree) + " " +
                          std::string(mesh::name(map)) + " " + std::string(kernel::name(contraction)) + " " +
                          kernel::name(choice.factors));
@@ -159,13 +162,49 @@ TEST_P(TensorProgram, collocates_on_gauss_lobatto_points) {
     const auto program = kernel::build_program(s.input);
     for (const auto& step : program.steps) { // only derivatives are left
       if (step.kind != kernel::StepKind::contract) continue;
-      EXPECT_EQ(program.matrices[static_cast<std::size_t>(step.matrix)].rows, degree + 1);
+      EXPECT_EQ(program.matrix_of(step).rows, degree + 1);
     }
     const auto expected =
         test::reference_action(s.form.integrals[0], s.cell, *s.element, s.components, s.input.fields.quadrature.points,
                                s.input.fields.quadrature.weights, -1, s.values);
     expect_close(kernel::interpret(program, s.data).outputs[0], expected, tolerance(degree));
   }
+}
+
+/// Degrees and rules of their own along each axis: all contractions along axes give what dense tables do.
+TEST(AnisotropicPrograms, AgreeWithDenseTables) {
+  constexpr std::array degrees{1, 3, 2}, num_points{3, 4, 3};
+  for (const Shape shape : {Shape::quadrilateral, Shape::hexahedron})
+    for (const auto kind : {element::QuadratureKind::gauss, element::QuadratureKind::gll})
+      for (const auto& [map, form_case] :
+           {std::pair{MapKind::affine, forms[1]}, std::pair{MapKind::affine, forms[3]},
+            std::pair{MapKind::isoparametric, forms[2]}, std::pair{MapKind::multilinear, forms[4]}}) {
+        const auto dim = static_cast<std::size_t>(element::dimension(shape));
+        auto s = make_setup(form_case, shape, 2, map, Contraction::dense);
+        const auto element = element::make_tensor_element(shape, std::span(degrees).first(dim));
+        std::vector<element::Rule1D> lines;
+        for (std::size_t axis = 0; axis < dim; ++axis) {
+          const auto on_line = element::make_quadrature_with_points(Shape::interval, num_points[axis], kind);
+          lines.push_back({on_line.points, on_line.weights});
+        }
+        s.input.fields.quadrature = element::product_quadrature(shape, 3, lines);
+        for (auto* uses : {&s.input.fields.inputs, &s.input.fields.outputs})
+          for (auto& use : *uses) use.element = element;
+        for (auto& values : s.data.inputs) {
+          values.resize(static_cast<std::size_t>(s.components * element->num_dofs()));
+          for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::sin(3.0 * static_cast<double>(i));
+        }
+        const kernel::IntegralPart part{&s.form.integrals[0], -1};
+        s.input.function = kernel::pull_back({&part, 1}, shape, map, false);
+        const auto expected = kernel::interpret(kernel::build_program(s.input), s.data).outputs[0];
+        for (const auto contraction : {Contraction::per_derivative, Contraction::collocated, Contraction::separable}) {
+          SCOPED_TRACE(fmt::format("{} {} {}", form_case.name, element::name(shape), kernel::name(contraction)));
+          s.input.contraction = contraction;
+          const auto program = kernel::build_program(s.input);
+          EXPECT_TRUE(program.is_grid());
+          expect_close(kernel::interpret(program, s.data).outputs[0], expected, tolerance(3));
+        }
+      }
 }
 
 TEST_P(TensorProgram, contracts_nothing_for_values_at_nodes) {

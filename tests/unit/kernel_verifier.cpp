@@ -38,6 +38,9 @@ void erase(TensorProgram& p, StepKind kind) {
 }
 Step& step(TensorProgram& p, StepKind kind) { return p.steps[test::first(p, kind)]; }
 
+/// The family of the first contraction.
+Family& family(TensorProgram& p) { return p.families[static_cast<std::size_t>(step(p, StepKind::contract).family)]; }
+
 const std::vector<VerifierCase>& verifier_cases() {
   static const std::vector<VerifierCase> list{
       {"gather_left_out", "is read before it is written", [](auto& p) { erase(p, StepKind::gather); }},
@@ -57,20 +60,35 @@ const std::vector<VerifierCase>& verifier_cases() {
        [](auto& p) { step(p, StepKind::scatter).source = 99; }},
       {"scatter_of_points", "the dofs do not fit",
        [](auto& p) { step(p, StepKind::scatter).source = p.evaluations[0].values; }},
-      {"unknown_matrix", "unknown matrix", [](auto& p) { step(p, StepKind::contract).matrix = 50; }},
-      {"no_matrix", "unknown matrix", [](auto& p) { step(p, StepKind::contract).matrix = -1; }},
-      {"contraction_of_components", "axis out of range", [](auto& p) { step(p, StepKind::contract).axis = 0; }},
-      {"axis_too_large", "axis out of range", [](auto& p) { step(p, StepKind::contract).axis = 4; }},
+      {"unknown_family", "unknown family", [](auto& p) { step(p, StepKind::contract).family = 50; }},
+      {"no_family", "unknown family", [](auto& p) { step(p, StepKind::contract).family = -1; }},
+      {"unknown_matrix", "unknown matrix", [](auto& p) { family(p).matrix = 50; }},
+      {"no_matrix", "unknown matrix", [](auto& p) { family(p).matrix = -1; }},
+      {"contraction_of_components", "a contraction of axes that",
+       [](auto& p) { family(p).cols = {p.array(step(p, StepKind::contract).source).axes.front()}; }},
+      {"contraction_of_no_axis", "a contraction of axes that", [](auto& p) { family(p).cols.clear(); }},
+      {"contraction_of_other_axes", "a contraction of axes that", [](auto& p) { family(p).cols = p.point_axes; }},
+      {"contraction_to_other_axes", "a contraction does not fit",
+       [](auto& p) {
+         p.axes.push_back({"other", AxisKind::dof, p.matrix_of(step(p, StepKind::contract)).rows, 0});
+         family(p).rows = {static_cast<int>(p.axes.size()) - 1};
+       }},
+      {"axis_that_does_not_exist", "does not exist", [](auto& p) { p.arrays[0].axes.back() = 99; }},
+      {"array_without_components", "does not count components",
+       [](auto& p) { std::ranges::reverse(p.arrays[0].axes); }},
+      {"empty_axis", "is empty", [](auto& p) { p.axes[0].extent = 0; }},
+      {"axis_of_the_points_too_few", "one axis along each direction", [](auto& p) { p.point_axes.pop_back(); }},
+      {"coordinate_too_few", "one coordinate per point", [](auto& p) { p.grid[0].pop_back(); }},
       {"contraction_of_nothing", "array -1 does not exist", [](auto& p) { step(p, StepKind::contract).source = -1; }},
       {"matrix_of_other_columns", "does not fit",
        [](auto& p) {
-         auto& matrix = p.matrices[static_cast<std::size_t>(step(p, StepKind::contract).matrix)];
+         auto& matrix = p.matrices[static_cast<std::size_t>(family(p).matrix)];
          matrix.cols += 1;
          matrix.values.resize(static_cast<std::size_t>(matrix.rows * matrix.cols));
        }},
       {"matrix_of_other_rows", "does not fit",
        [](auto& p) {
-         auto& matrix = p.matrices[static_cast<std::size_t>(step(p, StepKind::contract).matrix)];
+         auto& matrix = p.matrices[static_cast<std::size_t>(family(p).matrix)];
          matrix.rows += 1;
          matrix.values.resize(static_cast<std::size_t>(matrix.rows * matrix.cols));
        }},
@@ -78,12 +96,11 @@ const std::vector<VerifierCase>& verifier_cases() {
       {"sum_into_an_unwritten_array", "is read before it is written",
        [](auto& p) { step(p, StepKind::contract).accumulate = true; }},
       {"weights_missing", "one weight per point", [](auto& p) { p.weights.pop_back(); }},
-      {"points_and_extents", "point extents do not match", [](auto& p) { p.point_extents[0] += 1; }},
       {"output_without_slot", "one slot per output", [](auto& p) { p.output_slots.pop_back(); }},
       {"input_slot_of_no_array", "array 99 does not exist", [](auto& p) { p.input_slots[0].slot.array = 99; }},
       {"component_too_large", "component out of range", [](auto& p) { p.input_slots[0].slot.component = 5; }},
       {"component_negative", "component out of range", [](auto& p) { p.output_slots[0].component = -1; }},
-      {"points_behind_the_end", "points out of range", [](auto& p) { p.output_slots[0].offset = 1; }},
+      {"points_behind_the_end", "points out of range", [](auto& p) { p.output_slots[0].slot = 1; }},
       {"atom_without_array", "no array serves", [](auto& p) { p.input_slots.pop_back(); }},
   };
   return list;

@@ -23,9 +23,9 @@ struct Action {
     kernel.cell.fields.outputs = {{kernel::AtomKind::reference_test, 0, components, element}};
     kernel.cell.fields.geometry = element::make_element(element::Family::lagrange, shape, 1);
     kernel.cell.map = mesh::MapKind::multilinear;
+    const auto function = test::qfunction(text, shape, kernel.cell.map, components > 1 ? components : 0);
     kernel.choices =
-        kernel::factor_storages(test::qfunction(text, shape, kernel.cell.map, components > 1 ? components : 0),
-                                kernel.cell.fields.quadrature.num_points(), {});
+        kernel::factor_storages(function, kernel::point_loops(function, kernel.cell.fields.quadrature), {});
     kernel.cell.access.spaces = {&layout};
     kernel.cell.access.input_spaces = kernel.cell.access.output_spaces = {0};
     kernel.cell.num_trials = 1;
@@ -107,8 +107,8 @@ TEST(KernelLowering, BatchesWithoutAPatternReadListsOfTheirDofs) {
   kernel.cell.fields.outputs = {{kernel::AtomKind::reference_test, 0, 1, element}};
   kernel.cell.fields.geometry = element::make_element(element::Family::lagrange, shape, 1);
   kernel.cell.map = mesh::MapKind::affine;
-  kernel.choices = kernel::factor_storages(test::qfunction(test::laplace(), shape, kernel.cell.map, 0),
-                                           kernel.cell.fields.quadrature.num_points(), {});
+  const auto function = test::qfunction(test::laplace(), shape, kernel.cell.map, 0);
+  kernel.choices = kernel::factor_storages(function, kernel::point_loops(function, kernel.cell.fields.quadrature), {});
   kernel.cell.access.spaces = {&layout};
   kernel.cell.access.input_spaces = kernel.cell.access.output_spaces = {0};
   kernel.cell.num_trials = 1;

@@ -123,10 +123,11 @@ tune::CellKernel KernelGenerator::with_choices(tune::CellKernel result) {
                             .function = {},
                             .contraction = contraction(schedule::Plan().contraction, result.cell.is_facet()),
                             .tables = nullptr}};
-  result.choices = kernel::factor_storages(function, specification_.cell.fields.quadrature.num_points(),
-                                           {.flops_per_second = machine.peak_flops(threads),
-                                            .bytes_per_second = machine.rate(machine.memory().triad, threads)},
-                                           &curved);
+  result.choices =
+      kernel::factor_storages(function, kernel::point_loops(function, specification_.cell.fields.quadrature),
+                              {.flops_per_second = machine.peak_flops(threads),
+                               .bytes_per_second = machine.rate(machine.memory().triad, threads)},
+                              &curved);
   return result;
 }
 
@@ -165,7 +166,7 @@ tune::KernelPrograms KernelGenerator::generate(const tune::Decision& decision) {
   result.cell_flops = kernel::count_flops(main.program);
   result.work_bytes = schedule::work_bytes(main.loops);
   result.data_bytes = lowering_.data_bytes(main.loops, plan);
-  result.num_points = main.program.num_points;
+  result.num_points = main.program.num_points();
   result.outputs = outputs_of(main.program);
   add_setup(main, result);
   return result;
@@ -309,11 +310,12 @@ tune::PlanningProblem KernelGenerator::problem() const {
   result.has_modes = has_modes_;
   result.is_separable = is_separable_;
   result.num_points = specification_.cell.fields.quadrature.num_points();
-  result.points_per_axis = static_cast<int>(specification_.cell.fields.quadrature.points_1d.size());
+  for (const auto& line : specification_.cell.fields.quadrature.lines)
+    result.points_per_axis = std::max(result.points_per_axis, static_cast<int>(line.points.size()));
   for (const auto* uses : {&specification_.cell.fields.inputs, &specification_.cell.fields.outputs})
     for (const auto& use : *uses) {
       result.num_dofs = std::max(result.num_dofs, use.element->num_dofs());
-      result.nodes_per_axis = std::max(result.nodes_per_axis, use.element->degree() + 1);
+      result.nodes_per_axis = std::max(result.nodes_per_axis, std::ranges::max(use.element->extents()));
     }
   for (const auto& choice : kernel().choices)
     if (!choice.is_dominated) result.factor_storages.push_back(choice.factors);
