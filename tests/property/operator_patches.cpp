@@ -81,7 +81,8 @@ protected:
     const double tolerance = rounding * (wanted.degree + 1) * (wanted.degree + 1) * largest(expected);
     for (const auto& options : all) {
       const auto A = make(problem, wanted, options, wanted.plan);
-      const bool has_few_patches = plan.vector_width > 8; // a batch would take more patches than there are
+      const bool has_few_patches =
+          plan[schedule::key::vector_width] > 8; // a batch would take more patches than there are
       EXPECT_TRUE(schedule::is_assembled(plan) || has_few_patches || gathers_patches(A));
       expect_action(A, 3, expected, tolerance);
     }

@@ -12,6 +12,8 @@
 namespace rafter::test {
 namespace {
 
+namespace key = schedule::key;
+
 struct PointLanesCase {
   int degree = 1, components = 0, points = 2;
   std::string form, rest; ///< keys of the plan other than the mapping
@@ -51,7 +53,7 @@ protected:
     return {problem.form(wanted.form), planned(options)};
   }
   static void expect_serves(const op::Operator& A) {
-    for (const auto& info : A.kernels().info()) EXPECT_EQ(info.plan.mapping, "simd_points") << info.name;
+    for (const auto& info : A.kernels().info()) EXPECT_EQ(info.plan[key::mapping].name, "simd_points") << info.name;
   }
   static bool has_floats(const PointLanesCase& wanted) { return wanted.rest.find("float") != std::string::npos; }
   static void check(mesh::Mesh mesh, const PointLanesCase& wanted, op::OperatorOptions options) {
@@ -123,7 +125,7 @@ TEST(PointLanes, AnotherMappingTakesWhatTheyDoNotServe) {
     Problem problem(box(shape), 3);
     const op::Operator A(problem.form("u*v*dx"), planned({.shared_device = std::make_shared<InterpreterDevice>(),
                                                           .plan = "mapping=simd_points " + rest}));
-    return A.kernels().info().front().plan.mapping;
+    return A.kernels().info().front().plan[key::mapping].name;
   };
   EXPECT_EQ(mapping("hexahedron", "vector_width=4"), "simd_points");
   EXPECT_EQ(mapping("hexahedron", "contraction=per-derivative"), "simd_cells");

@@ -153,7 +153,7 @@ TEST_F(Remembered, KernelsAreNeitherPlannedNorEmittedAgain) {
   const auto again = generate();
   const auto& info = again->blocks.front().kernel.info;
   EXPECT_EQ(info.source, "// planted\n");
-  EXPECT_EQ(info.plan.vector_width, 2);
+  EXPECT_EQ(info.plan[schedule::key::vector_width], 2);
   EXPECT_EQ(info.decision.seconds, 17);
   EXPECT_TRUE(info.decision.candidates.empty());
 }

@@ -253,7 +253,7 @@ TEST_F(OpenClPlans, NameTheirMappingAndNoKeysOfOthers) {
     for (const char* key : {"prefetch", "stores"}) EXPECT_EQ(text.find(key), std::string::npos) << text;
     for (const char* key : {"patches", "gathers", "indices"})
       EXPECT_EQ(text.find(key) != std::string::npos, has_lanes) << text;
-    EXPECT_EQ(info.plan.vector_width > 1, has_lanes) << text;
+    EXPECT_EQ(info.plan[schedule::key::vector_width] > 1, has_lanes) << text;
     EXPECT_EQ(schedule::parse_plan(text), info.plan) << text;
   }
 }

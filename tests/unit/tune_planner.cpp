@@ -19,6 +19,8 @@
 namespace rafter::tune {
 namespace {
 
+namespace key = schedule::key;
+
 /// The plans of this kernel on hexahedra differ in the length of a loop; the lowered ones are recorded.
 class Kernel final : public PlanLowering {
 public:
@@ -42,10 +44,10 @@ public:
                             length(plan), body))};
   }
   static int length(const schedule::Plan& plan) {
-    return 100 + (plan.contraction == kernel::Contraction::collocated ? 0 : 200) +
-           (plan.factors == kernel::FactorStorage::store ? 0 : 50) + (plan.even_odd == 0 ? 20 : 0);
+    return 100 + (plan[key::contraction] == kernel::Contraction::collocated ? 0 : 200) +
+           (plan[key::factors] == kernel::FactorStorage::store ? 0 : 50) + (plan[key::even_odd] == 0 ? 20 : 0);
   }
-  PlanningProblem problem;
+  schedule::PlanningProblem problem;
   std::map<std::string, int> num_lowered;
   std::function<bool(const schedule::Plan&)> refuses = [](const schedule::Plan&) { return false; };
 };
@@ -75,7 +77,7 @@ TEST(Planner, WeighsAllOnRequestEachProgramOnce) {
 TEST(Planner, WithoutTimingsTheUsualCompilerIsTaken) {
   Kernel kernel;
   kernel.problem.compilers = {"default", "clang"};
-  EXPECT_EQ(Planner().decide(kernel.problem, kernel).plan.compiler, "");
+  EXPECT_EQ(Planner().decide(kernel.problem, kernel).plan[key::compiler], "");
 }
 
 TEST(Planner, VectorsOfSeveralRegistersAreForClang) {
@@ -83,12 +85,12 @@ TEST(Planner, VectorsOfSeveralRegistersAreForClang) {
   kernel.problem.register_width = 4;
   const Planner planner({.machine = machine::typical_machine(256)});
   for (const auto& candidate : planner.decide(kernel.problem, kernel).candidates)
-    EXPECT_EQ(candidate.plan.vector_width, 4);
+    EXPECT_EQ(candidate.plan[key::vector_width], 4);
   kernel.problem.compilers = {"default", "clang"};
   int num_wide = 0;
   for (const auto& candidate : planner.decide(kernel.problem, kernel).candidates) {
-    EXPECT_EQ(candidate.plan.compiler, candidate.plan.vector_width > 4 ? "clang" : "");
-    num_wide += candidate.plan.vector_width > 4 ? 1 : 0;
+    EXPECT_EQ(candidate.plan[key::compiler], candidate.plan[key::vector_width] > 4 ? "clang" : "");
+    num_wide += candidate.plan[key::vector_width] > 4 ? 1 : 0;
   }
   EXPECT_GT(num_wide, 0);
 }
