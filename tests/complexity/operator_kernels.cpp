@@ -9,6 +9,7 @@
 #include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/schedule/counts.hpp>
+#include <rafter/schedule/mapping.hpp>
 #include <tests/support/operator_problems.hpp>
 #include <tests/support/text_device.hpp>
 

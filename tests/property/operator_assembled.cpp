@@ -11,6 +11,7 @@
 #include <rafter/operator/generate/matrix_builder.hpp>
 #include <rafter/operator/generate/sliced_pattern.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/space/function_space.hpp>
 #include <rafter/tune/unweighed_plans.hpp>
 

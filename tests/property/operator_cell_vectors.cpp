@@ -6,6 +6,7 @@
 #include <rafter/machine/typical.hpp>
 #include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/space/cell_vectors.hpp>
 #include <rafter/tune/planner.hpp>
 #include <tests/support/interpreter_device.hpp>

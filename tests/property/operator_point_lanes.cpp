@@ -6,6 +6,7 @@
 #include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/operator/linear_form.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
+#include <rafter/schedule/mapping.hpp>
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/operator_problems.hpp>
 

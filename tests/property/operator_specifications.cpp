@@ -16,6 +16,7 @@
 #include <rafter/form/lowering.hpp>
 #include <rafter/machine/typical.hpp>
 #include <rafter/operator/generate/matrix_builder.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/space/layout.hpp>
 #include <rafter/tune/kernel_text_cache.hpp>
 #include <rafter/tune/planner.hpp>

@@ -7,6 +7,7 @@
 #include <rafter/operator/linear_form.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/schedule/counts.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/space/discretisation.hpp>
 
 #include <tests/support/interpreter_device.hpp>

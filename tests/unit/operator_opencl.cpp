@@ -9,6 +9,7 @@
 #include <rafter/operator/operator.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/operator/run/sparse_matrix.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
 
 #include "../support/opencl.hpp"
 #include "../support/operator_problems.hpp"

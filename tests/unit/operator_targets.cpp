@@ -13,6 +13,7 @@
 #include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/operator/generate/kernel_target.hpp>
 #include <rafter/operator/operator_options.hpp>
+#include <rafter/schedule/mapping.hpp>
 #include <rafter/tune/device_probe.hpp>
 
 #include "../support/box_meshes.hpp"

@@ -9,7 +9,10 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/machine/typical.hpp>
+#include <rafter/schedule/contraction_keys.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/tune/candidates.hpp>
+#include <rafter/tune/plan_lowering.hpp>
 #include <rafter/tune/planner.hpp>
 #include <rafter/tune/store.hpp>
 #include <rafter/tune/unweighed_plans.hpp>
@@ -101,16 +104,16 @@ TEST(Planner, TransfersTakeTwoRegistersWhereClangSplitsThem) {
     return plan_transfer(cells_per_batch, planner, schedule::Target(), {std::move(names), {"default", "O2"}});
   };
   const auto split = plan(4, {"default", "clang"});
-  EXPECT_EQ(split.vector_width, 8);
-  EXPECT_EQ(split.compiler, "clang");
-  EXPECT_EQ(split.flags, "O2");
-  EXPECT_FALSE(split.prefetch);
-  EXPECT_EQ(plan(4, {"default"}).vector_width, 4);
-  EXPECT_EQ(plan(4, {"default"}).compiler, "");
-  EXPECT_EQ(plan(2, {"default", "clang"}).vector_width, 4);
+  EXPECT_EQ(split[key::vector_width], 8);
+  EXPECT_EQ(split[key::compiler], "clang");
+  EXPECT_EQ(split[key::flags], "O2");
+  EXPECT_FALSE(split[key::prefetch]);
+  EXPECT_EQ(plan(4, {"default"})[key::vector_width], 4);
+  EXPECT_EQ(plan(4, {"default"})[key::compiler], "");
+  EXPECT_EQ(plan(2, {"default", "clang"})[key::vector_width], 4);
   for (const int cells : {8, 64}) { // a register holds the patches of a batch
-    EXPECT_EQ(plan(8, {"default", "clang"}, cells).vector_width, 8);
-    EXPECT_EQ(plan(8, {"default", "clang"}, cells).compiler, "");
+    EXPECT_EQ(plan(8, {"default", "clang"}, cells)[key::vector_width], 8);
+    EXPECT_EQ(plan(8, {"default", "clang"}, cells)[key::compiler], "");
   }
 }
 

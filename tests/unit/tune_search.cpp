@@ -17,6 +17,7 @@
 #include <rafter/machine/estimate.hpp>
 #include <rafter/schedule/plan.hpp>
 #include <rafter/schedule/planning_problem.hpp>
+#include <rafter/tune/cost_model.hpp>
 #include <rafter/tune/decision.hpp>
 #include <rafter/tune/features.hpp>
 #include <rafter/tune/search.hpp>
