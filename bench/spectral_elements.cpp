@@ -146,8 +146,9 @@ std::optional<op::Operator> make_spectral_operator(Report& report, const Case& e
   auto A = has_arrays
                ? make_array_operator(space, device, plan)
                : make_operator(variant, space, device, {.plan = plan, .has_zero_boundary = choice.has_zero_boundary});
-  const bool is_followed = std::ranges::all_of(
-      A.info(), [factors](const op::KernelInfo& info) { return kernel::name(info.plan.factors) == factors; });
+  const bool is_followed = std::ranges::all_of(A.info(), [factors](const op::KernelInfo& info) {
+    return kernel::name(info.plan[schedule::key::factors]) == factors;
+  });
   if (is_followed) return A;
   missing(fmt::format("no factors {} {}", factors,
                       A.info().size() == 1 ? "at this degree" : "for all cells at this degree"));

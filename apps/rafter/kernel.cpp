@@ -22,6 +22,7 @@
 #include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/problem/equations.hpp>
 #include <rafter/problem/measurement.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/schedule/plan.hpp>
 #include <rafter/tune/device_probe.hpp>
 
@@ -63,7 +64,7 @@ void print_matrix(const op::AssembledMatrix& matrix, const op::GeneratedMatrix& 
   const int block = built.coupling.block_size();
   fmt::print("\n{}\n", info.name);
   fmt::print("  rows: {} in {} slices of {}, blocks of {} x {}\n", info.num_cells * block, info.num_batches,
-             info.plan.vector_width, block, block);
+             info.plan[schedule::key::vector_width], block, block);
   fmt::print("  entries: {:.0f}, {:.2f} % more where rows are filled up\n", info.counts.effective_flops / 2,
              100 * (info.counts.flops / info.counts.effective_flops - 1));
   fmt::print("  set-up: {}\n", report::time_text(matrix.setup_seconds()));

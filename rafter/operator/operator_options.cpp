@@ -13,6 +13,7 @@
 #include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/operator/generate/kernel_target.hpp>
 #include <rafter/schedule/mapping.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/space/discretisation.hpp>
 #include <rafter/space/function_space.hpp>
 
@@ -50,7 +51,8 @@ System system_on(const std::vector<std::shared_ptr<const form::FieldSpace>>& all
 
 int cells_per_batch(const std::string& text) {
   const auto plan = schedule::parse_plan(text);
-  return std::max(plan.vector_width * plan.subbatches, mesh::CellBatches().cells_per_batch);
+  return std::max(plan[schedule::key::vector_width] * plan[schedule::key::subbatches],
+                  mesh::CellBatches().cells_per_batch);
 }
 
 std::shared_ptr<device::Device> device_of(const OperatorOptions& options) {

@@ -9,6 +9,7 @@
 #include <rafter/base/log.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/operator/generate/matrix_builder.hpp>
+#include <rafter/schedule/mapping.hpp>
 #include <rafter/schedule/plan.hpp>
 
 namespace rafter::problem {
@@ -31,7 +32,7 @@ std::vector<std::string> programs_of(const op::GeneratedForm& form) {
   const auto add = [&](const op::KernelInfo& info, const std::string& setup) {
     result.push_back(info.source);
     result.push_back(setup);
-    if (has_compilers) result.push_back(info.plan.compiler + " " + info.plan.flags);
+    if (has_compilers) result.push_back(info.plan[schedule::key::compiler] + " " + info.plan[schedule::key::flags]);
   };
   if (form.matrix != nullptr) add(form.matrix->info, "");
   const auto& cells = form.matrix != nullptr ? *form.matrix->cells : form;
@@ -104,8 +105,9 @@ void warn_of_unused_plan_keys(const std::string& name, const op::GeneratedForm& 
     if (asked.value.empty() || !has_value(built, asked.key, asked.value)) {
       const auto& last = *kernels.back();
       const auto found = value_of(last.plan, asked.key);
-      warn(found.empty() ? fmt::format("kernels with mapping={} have no such key", last.plan.mapping)
-                         : fmt::format("the kernel of {} has {}={}", last.name, asked.key, found));
+      warn(found.empty()
+               ? fmt::format("kernels with mapping={} have no such key", last.plan[schedule::key::mapping].name)
+               : fmt::format("the kernel of {} has {}={}", last.name, asked.key, found));
     } else if (is_compared && is_same_without(asked, words, built, options))
       warn("the kernels are the same without it");
   }

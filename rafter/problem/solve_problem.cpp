@@ -227,7 +227,7 @@ bool loses_digits_to_plan(const PreparedProblem& prepared, const Solution& solut
   const bool is_rounded = report.relative_error > solvers::least_reported_error;
   const bool is_refused = !solution.is_converged && report.method == "direct";
   return (is_rounded || is_refused) && std::ranges::any_of(prepared.operator_a().info(), [](const auto& kernel) {
-           return kernel.plan.contraction == kernel::Contraction::separable;
+           return kernel.plan[schedule::key::contraction] == kernel::Contraction::separable;
          });
 }
 

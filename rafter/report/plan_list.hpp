@@ -5,7 +5,7 @@
 #include <vector>
 
 namespace rafter::schedule {
-struct Plan;
+class Plan;
 } // namespace rafter::schedule
 
 namespace rafter::report {

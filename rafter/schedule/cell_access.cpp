@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <functional>
 
+#include <rafter/schedule/cell_per_item.hpp>
 #include <rafter/schedule/lowering.hpp>
 #include <rafter/schedule/owned_numbers.hpp>
 #include <rafter/space/index_tables.hpp>
@@ -36,7 +37,7 @@ std::vector<RunClass> run_classes(const std::vector<int>& lengths) {
 void whole_run(Context& context, const EntryMove& move_entry, int total, const NodePtr& start,
                const std::string& entries, const NodePtr& number, Statements& to) {
   int done = 0;
-  for (int width = context.plan.vector_width; width > 0; width /= 2) {
+  for (int width = context.plan[key::vector_width]; width > 0; width /= 2) {
     const int parts = (total - done) / width;
     if (parts == 0) continue;
     const std::string part = context.fresh("n"), k = context.fresh("k");
@@ -464,7 +465,7 @@ namespace {
 /// Additions of the items that hold a cell: of all at once, or of one after the other.
 Statements by_items(Context& context, Statements adding) {
   const NodePtr num_active = context.num_active();
-  if (context.plan.scatter == Scatter::atomic)
+  if (context.plan[key::scatter] == Scatter::atomic)
     return {branch(ilt(context.at_cell(integer(0)), num_active), block(std::move(adding)), block({}))};
   const std::string cell = context.fresh("turn");
   const NodePtr is_own = ieq(context.at_cell(integer(0)), variable(cell));
@@ -515,7 +516,7 @@ void scatter(Context& context, int field, const std::string& source, const Place
       body.push_back(atomic_add(vector, index, value, active));
     else if (!is_interior || !stores_interior)
       body.push_back(add(vector, index, value, active));
-    else if (context.plan.is_streaming && context.has_cell_lanes() && active == nullptr)
+    else if (context.plan[key::stores] == Stores::streaming && context.has_cell_lanes() && active == nullptr)
       body.push_back(stream(vector, index, value));
     else
       body.push_back(store(vector, index, value, active));
@@ -533,7 +534,7 @@ void scatter(Context& context, int field, const std::string& source, const Place
     to.insert(to.end(), adding.begin(), adding.end());
     return;
   }
-  if (!context.plan.is_streaming)
+  if (context.plan[key::stores] != Stores::streaming)
     announce(context, space, use.components, vector); // else it would be fetched to be thrown out
   const NodePtr is_overwriting = ieq(iload(context.global(role::mode, 0, Type::integer), integer(0)), integer(0));
   Statements runs{branch(is_overwriting, block(clear_in_first_turn(context, space, vector)), block({}))};

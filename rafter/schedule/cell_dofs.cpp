@@ -4,8 +4,8 @@
 namespace rafter::schedule {
 
 CellDofs::CellDofs(Context& context, const Field& field)
-    : context_(&context), nodes_(field.nodes), vector_width_(context.plan.vector_width), num_lines_(field.components),
-      vectors_((field.nodes + vector_width_ - 1) / vector_width_) {
+    : context_(&context), nodes_(field.nodes), vector_width_(context.plan[key::vector_width]),
+      num_lines_(field.components), vectors_((field.nodes + vector_width_ - 1) / vector_width_) {
   for (int axis = 1; axis < field.dim; ++axis) num_lines_ *= nodes_;
   const std::int64_t num_dofs = std::int64_t{num_lines_} * nodes_;
   gathered_ = context.work(field.name + "_dofs", num_dofs + 1); // the last entry serves lanes without a dof

@@ -2,21 +2,51 @@
 #include <rafter/schedule/cell_per_item.hpp>
 
 #include <algorithm>
+#include <array>
 
 #include <rafter/schedule/counts.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
+#include <rafter/schedule/plan.hpp>
+#include <rafter/schedule/planning_problem.hpp>
 #include <rafter/schedule/simd_cells.hpp>
 
 namespace rafter::schedule {
+
+std::string_view name(Scatter scatter) {
+  switch (scatter) {
+  case Scatter::coloured:
+    return "coloured";
+  case Scatter::two_pass:
+    return "two-pass";
+  default:
+    return "atomic";
+  }
+}
+
+namespace key {
+// The cost model does not know whether additions of a device are worth a second pass.
+constexpr KeyOf<Scatter> scatter{
+    {.name = "scatter",
+     .place = 120,
+     .values = names_up_to<Scatter::two_pass>(),
+     .shared = 0.6,
+     .tried = [](const PlanningProblem& problem, const Plan&) { return std::vector{problem.scatter}; }}};
+} // namespace key
+
+std::span<const Key* const> keys_of_cell_per_item() {
+  static constexpr std::array<const Key*, 6> keys{&key::vector_width, &key::subbatches, &key::patches,
+                                                  &key::indices,      &key::gathers,    &key::scatter};
+  return keys;
+}
 
 namespace {
 
 /// A plan without what only hosts have, and where items are the lanes, without what only lanes have.
 Plan for_items(Plan plan) {
-  plan.prefetch = plan.is_streaming = false;
+  plan.set(key::prefetch, false).set(key::stores, Stores::cached);
   if (has_cell_lanes(plan)) return plan;
-  plan.has_patches = plan.has_dof_lists = plan.gathers_by_lane = false;
-  plan.subbatches = 1;
-  return plan;
+  plan.set(key::patches, false).set(key::indices, Indices::runs).set(key::gathers, Gathers::vector);
+  return plan.set(key::subbatches, 1);
 }
 
 /// Items for the cells of a batch: one for each, or one whose lanes hold them.
@@ -95,7 +125,7 @@ LoopProgram lower_cell_per_item(const LoweringInput& input, const Plan& plan) {
   Statements of_pass;
   lower_cells(context, of_pass);
   auto of_batch = whole_batch(context, std::move(of_pass));
-  if (plan.scatter == Scatter::coloured && adds_to_vectors(*input.program))
+  if (plan[key::scatter] == Scatter::coloured && adds_to_vectors(*input.program))
     return with_chunks(context, std::move(of_batch));
   return context.has_items() ? with_batches_in_items(context, std::move(of_batch))
                              : with_batches_in_turn(context, std::move(of_batch));

@@ -1,12 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include <rafter/schedule/key.hpp>
 #include <rafter/schedule/loop_program.hpp>
 #include <rafter/schedule/mapping.hpp>
 
 namespace rafter::schedule {
 
+/// The way in which items add what cells contribute to an unknown that cells share.
+enum class Scatter : std::uint8_t {
+  atomic,   ///< adds in any order, by atomic additions
+  coloured, ///< cell by cell, where no other group adds to the same unknowns: the stages of the host. The same bits in
+            ///< every run
+  two_pass  ///< not at all: cells store what they contribute side by side, and one item for each unknown sums it. The
+            ///< same bits in every run
+};
+std::string_view name(Scatter scatter); ///< "atomic", "coloured", "two-pass"
+
+namespace key {
+extern const KeyOf<Scatter> scatter;
+} // namespace key
+
+std::span<const Key* const> keys_of_cell_per_item();
+
 /// Mapping `cell_per_item`: the lowering of simd_cells for devices that run groups of items. Each item holds a cell if
-/// Plan::vector_width is 1: items stand in the place of the lanes, and work arrays are memory of the item. Lanes stay
+/// key::vector_width is 1: items stand in the place of the lanes, and work arrays are memory of the item. Lanes stay
 /// lanes if it is more, those of the only item of a group, as processors compute. It accepts every kernel: actions,
 /// functionals (one sum per cell), set-up, cell matrices and transfers, on blocks and lists of cells.
 ///

@@ -103,9 +103,9 @@ void scatter_component(Context& context, int field, const Placement& placement, 
     Statements full, partial;
     numbers.each_in_full_batch(full, [&](const NodePtr& index, std::size_t i) {
       NodePtr value = context.fitting(vector, values[static_cast<std::size_t>(numbers.entries()[i])]);
-      full.push_back(!overwrites                 ? add(vector, index, std::move(value))
-                     : context.plan.is_streaming ? stream(vector, index, std::move(value))
-                                                 : store(vector, index, std::move(value)));
+      full.push_back(!overwrites                                      ? add(vector, index, std::move(value))
+                     : context.plan[key::stores] == Stores::streaming ? stream(vector, index, std::move(value))
+                                                                      : store(vector, index, std::move(value)));
     });
     for (std::size_t i = 0; i < numbers.entries().size(); ++i)
       partial.push_back(store(padded, context.work_entry(integer(static_cast<int>(i))),

@@ -9,7 +9,7 @@ namespace rafter::schedule {
 
 Context::Context(const LoweringInput& lowering, const Plan& chosen, ParallelAxis axis, int of_pass)
     : input(lowering), program(*lowering.program), plan(chosen), parallel_axis(axis), subbatches(of_pass) {
-  result.vector_width = has_lanes() ? chosen.vector_width : 1;
+  result.vector_width = has_lanes() ? chosen[key::vector_width] : 1;
 }
 
 std::string Context::global(const std::string& role, int index, Type type, bool is_written) {
@@ -32,14 +32,14 @@ Type Context::type_of(const std::string& role, int index) const {
   const auto of = [](Precision precision) {
     return precision == Precision::double_precision ? Type::real : Type::real32;
   };
-  if (role == role::stored_point || role == role::stored_cell) return of(plan.storage);
-  if (role == role::matrix || role == role::points || role == role::weights) return of(plan.compute);
+  if (role == role::stored_point || role == role::stored_cell) return of(plan[key::storage]);
+  if (role == role::matrix || role == role::points || role == role::weights) return of(plan[key::compute]);
   const bool is_trial = role == role::input_vector && index < input.num_trial_vectors;
-  return is_trial || role == role::output_vector || role == role::cell_vector ? of(plan.accumulate) : Type::real;
+  return is_trial || role == role::output_vector || role == role::cell_vector ? of(plan[key::accumulate]) : Type::real;
 }
 
 NodePtr Context::fetch(const std::string& buffer, NodePtr index) const {
-  const auto load = plan.gathers_by_lane ? load_by_lane : schedule::load;
+  const auto load = plan[key::gathers] == Gathers::scalar ? load_by_lane : schedule::load;
   return converted(load(buffer, std::move(index), result.find(buffer)->type), type());
 }
 
@@ -112,7 +112,7 @@ NodePtr Context::define_integer(Statements& to, const std::string& prefix, NodeP
 }
 
 void Context::announce_row(const std::string& role, int numbers) {
-  if (!plan.prefetch || !has_cell_lanes()) return;
+  if (!plan[key::prefetch] || !has_cell_lanes()) return;
   const std::string buffer = global(role);
   if (std::ranges::find(streams, buffer, &Stream::vector) != streams.end()) return;
   const std::int64_t num_entries = std::int64_t{numbers} * input.access.cells_per_batch;

@@ -6,6 +6,7 @@
 #include <rafter/kernel/tensor_program.hpp>
 #include <rafter/schedule/loop_program.hpp>
 #include <rafter/schedule/mapping.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/schedule/plan.hpp>
 #include <rafter/space/layout.hpp>
 
@@ -52,7 +53,7 @@ public:
   bool has_cell_lanes() const { return parallel_axis == ParallelAxis::cell; }
   bool has_point_lanes() const { return parallel_axis == ParallelAxis::point; }
   /// Sub-batches of a batch.
-  int num_subbatches() const { return has_lanes() ? input.access.cells_per_batch / plan.vector_width : 1; }
+  int num_subbatches() const { return has_lanes() ? input.access.cells_per_batch / plan[key::vector_width] : 1; }
   /// Turns that they take.
   int num_passes() const { return num_subbatches() / subbatches; }
   /// Number of the pass: the variable of the loop over them.
@@ -60,9 +61,10 @@ public:
   NodePtr subbatch() const { return iadd(imul(pass(), integer(subbatches)), subbatch_of_pass); } ///< its number
   /// start + cell of the batch: the hardware lane of the sub-batch, the item, or the variable of a loop over cells.
   NodePtr at_cell(NodePtr start) const {
-    return iadd(iadd(std::move(start), imul(subbatch(), integer(plan.vector_width))), has_cell_lanes() ? lane()
-                                                                                      : has_items()    ? item(0)
-                                                                                                    : variable("cell"));
+    return iadd(iadd(std::move(start), imul(subbatch(), integer(plan[key::vector_width]))), has_cell_lanes() ? lane()
+                                                                                            : has_items()
+                                                                                                ? item(0)
+                                                                                                : variable("cell"));
   }
   /// start + place in the lanes, where points stand there.
   NodePtr at_point(NodePtr start) const { return has_point_lanes() ? iadd(std::move(start), lane()) : start; }
@@ -73,13 +75,14 @@ public:
   }
   /// The first lane of such an element, with cells in lanes.
   NodePtr first_of_subbatch(NodePtr entry) const {
-    return imul(iadd(imul(std::move(entry), integer(num_subbatches())), subbatch()), integer(plan.vector_width));
+    return imul(iadd(imul(std::move(entry), integer(num_subbatches())), subbatch()), integer(plan[key::vector_width]));
   }
   /// Element of a work array.
   NodePtr work_entry(NodePtr entry) const {
     if (!has_lanes()) return entry;
-    return iadd(imul(iadd(imul(std::move(entry), integer(subbatches)), subbatch_of_pass), integer(plan.vector_width)),
-                lane());
+    return iadd(
+        imul(iadd(imul(std::move(entry), integer(subbatches)), subbatch_of_pass), integer(plan[key::vector_width])),
+        lane());
   }
   NodePtr batch() const { return variable(in_groups() ? "own_batch" : "batch"); } ///< batch of the cell
   NodePtr next_batch() const { return imin(iadd(batch(), integer(1)), variable("last_batch")); }
@@ -94,7 +97,7 @@ public:
   Statements with_data_row(Statements body);
 
   /// The type of work arrays and of computed values.
-  Type type() const { return plan.compute == Precision::double_precision ? Type::real : Type::real32; }
+  Type type() const { return plan[key::compute] == Precision::double_precision ? Type::real : Type::real32; }
   NodePtr number(double value) const { return schedule::number(value, type()); }
   NodePtr load(const std::string& array, NodePtr index) const { ///< loads from a work array
     return schedule::load(array, std::move(index), type());
@@ -117,20 +120,23 @@ public:
 
   /// Says whether cells of this layout are gathered by patches, one of their children in each sub-batch.
   bool has_patches(const space::ElementLayout& layout) const {
-    return layout.patch != nullptr && plan.has_patches && has_cell_lanes() && subbatches == 1 && !input.has_lists &&
+    return layout.patch != nullptr && plan[key::patches] && has_cell_lanes() && subbatches == 1 && !input.has_lists &&
            num_subbatches() == static_cast<int>(layout.patch->corners.size());
   }
   /// Says whether cells find their dofs by an index of each.
-  bool has_dof_lists() const { return plan.has_dof_lists && has_cell_lanes() && !input.has_lists; }
+  bool has_dof_lists() const { return plan[key::indices] == Indices::dofs && has_cell_lanes() && !input.has_lists; }
   /// Element of a global array with one entry per patch of a batch.
-  NodePtr patch_entry(NodePtr entry) const { return iadd(imul(std::move(entry), integer(plan.vector_width)), lane()); }
+  NodePtr patch_entry(NodePtr entry) const {
+    return iadd(imul(std::move(entry), integer(plan[key::vector_width])), lane());
+  }
 
   /// Number of cells of the batch (iload).
   NodePtr num_active() { return iload(global(role::num_active, 0, Type::integer), batch()); }
   /// Number of lanes of the sub-batch that hold a cell (none: 0 or less).
   NodePtr active_lanes() {
     if (num_subbatches() == 1) return num_active();
-    return imin(isub(num_active(), imul(subbatch(), integer(plan.vector_width))), integer(plan.vector_width));
+    return imin(isub(num_active(), imul(subbatch(), integer(plan[key::vector_width]))),
+                integer(plan[key::vector_width]));
   }
 
 private:

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/schedule/contraction_keys.hpp>
 #include <rafter/schedule/lowering.hpp>
 
 namespace rafter::schedule {
@@ -55,7 +56,7 @@ std::vector<ReferenceMatrix::MatrixBlock> blocks_of(const ReferenceMatrix& matri
 }
 
 /// Rows that are summed at the same time, for every sub-batch that a pass takes.
-int most_rows(const Plan& plan) { return std::max(plan.rows / plan.subbatches, 1); }
+int most_rows(const Plan& plan) { return std::max(plan[key::rows] / plan[key::subbatches], 1); }
 
 /// Groups of `most` rows that are summed at the same time; the last one starts early enough to be whole, and stores
 /// what it shares with the one before a second time.
@@ -193,7 +194,7 @@ bool stands_in_text(const ReferenceMatrix& matrix, const Plan& plan) {
   std::int64_t entries = 0;
   for (const auto& block : blocks_of(matrix))
     entries += static_cast<std::int64_t>(block.rows.size()) * static_cast<std::int64_t>(block.cols.size());
-  return entries <= plan.unroll;
+  return entries <= plan[key::unroll];
 }
 
 void product_in_text(const Context& context, const ReferenceMatrix& matrix,
@@ -230,12 +231,12 @@ void store_line(Context& context, const std::string& array, const NodePtr& base,
 
 int layer_distance(const Context& context, int entries) {
   const bool is_full_stride =
-      context.has_lanes() && entries * context.plan.vector_width * size_bytes(context.type()) % 4096 == 0;
+      context.has_lanes() && entries * context.plan[key::vector_width] * size_bytes(context.type()) % 4096 == 0;
   return is_full_stride ? entries + 1 : entries;
 }
 
 bool goes_by_halves(const Context& context, const ReferenceMatrix& matrix) {
-  const int least = context.plan.even_odd;
+  const int least = context.plan[key::even_odd];
   return matrix.symmetry != Symmetry::none && least > 0 && matrix.cols >= std::max(least, 2) && matrix.rows > 1;
 }
 
@@ -299,7 +300,7 @@ std::vector<NodePtr> apply_to_line(Context& context, const ReferenceMatrix& matr
 
 std::vector<NodePtr> apply_into_vectors(Context& context, const ReferenceMatrix& matrix,
                                         const std::vector<NodePtr>& line) {
-  const int vector_width = context.plan.vector_width, vectors = (matrix.rows + vector_width - 1) / vector_width;
+  const int vector_width = context.plan[key::vector_width], vectors = (matrix.rows + vector_width - 1) / vector_width;
   std::vector<double> columns;
   for (int k = 0; k < matrix.cols; ++k)
     for (int r = 0; r < vectors * vector_width; ++r) columns.push_back(r < matrix.rows ? matrix(r, k) : 0);

@@ -23,7 +23,7 @@ NodePtr for_each(const std::string& name, int count, Statements body) {
 
 FusedArrays::FusedArrays(Context& program_context, bool points_in_lanes)
     : context(program_context), program(context.program), dim(program.tdim), q(program.points_along(0)),
-      vector_width(context.plan.vector_width), last_axis(dim - 1), has_point_lanes(points_in_lanes),
+      vector_width(context.plan[key::vector_width]), last_axis(dim - 1), has_point_lanes(points_in_lanes),
       line(has_point_lanes ? (q + vector_width - 1) / vector_width : q), columns(dim == 3 ? q * line : line),
       slab(has_point_lanes && dim == 3 ? columns : line), layer(layer_distance(context, columns)), volume(layer * q) {
   declare_inputs();

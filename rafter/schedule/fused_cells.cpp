@@ -74,7 +74,7 @@ void lower_fused_points(Context& context, Statements& to) {
   Statements cell;
   evaluate_fields(arrays, cell);
   for (int o = 0; o < num_outputs; ++o) integrate(arrays, o, cell);
-  to.push_back(loop("cell", integer(context.plan.vector_width), block(std::move(cell))));
+  to.push_back(loop("cell", integer(context.plan[key::vector_width]), block(std::move(cell))));
   context.parallel_axis = ParallelAxis::cell;
   for (int o = 0; o < num_outputs; ++o) store_field(arrays, o, to);
 }

@@ -15,7 +15,7 @@ Statements whole_batch(Context& context, Statements of_pass) {
 }
 
 LoopProgram finished(Context& context, Statements of_pass) {
-  if (context.plan.prefetch) spread_prefetches(context, of_pass);
+  if (context.plan[key::prefetch]) spread_prefetches(context, of_pass);
   context.result.body = block(whole_batch(context, std::move(of_pass)));
   return std::move(context.result);
 }

@@ -12,7 +12,7 @@
 #include <rafter/schedule/point_stage.hpp>
 
 /// Parts that the mappings share: access to vectors, contractions of lines, the QFunction. A batch holds
-/// VectorAccess::cells_per_batch cells; a mapping takes them in a loop, or binds Plan::vector_width of them (a
+/// VectorAccess::cells_per_batch cells; a mapping takes them in a loop, or binds key::vector_width of them (a
 /// sub-batch) to SIMD lanes. A pass handles one or several sub-batches, whose numbers stand side by side in work
 /// arrays.
 namespace rafter::schedule {
@@ -66,7 +66,7 @@ void store_line(Context& context, const std::string& array, const NodePtr& base,
 int layer_distance(const Context& context, int entries);
 
 /// Product of a matrix with a line: one expression per row. Matrices with even or odd symmetry and at least
-/// Plan::even_odd columns are applied by halves (even-odd decomposition; Kopriva, Implementing Spectral Methods, 2009,
+/// key::even_odd columns are applied by halves (even-odd decomposition; Kopriva, Implementing Spectral Methods, 2009,
 /// 3.5.3).
 std::vector<NodePtr> apply_to_line(Context& context, const kernel::ReferenceMatrix& matrix,
                                    const std::vector<NodePtr>& line, Statements& to);

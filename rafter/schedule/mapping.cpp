@@ -2,11 +2,13 @@
 #include <rafter/schedule/mapping.hpp>
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/schedule/cell_per_item.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/schedule/matrix_product.hpp>
 #include <rafter/schedule/plain.hpp>
 #include <rafter/schedule/simd_cells.hpp>
@@ -31,17 +33,49 @@ int num_matrix_records(std::int64_t num_entries, int cells_per_batch) {
   return static_cast<int>(std::clamp<std::int64_t>(numbers_in_caches / per_record, 1, most));
 }
 
-const std::vector<Mapping>& mappings() {
+std::span<const Mapping> named_mappings() {
   // "plain" accepts everything where there are lanes: there, what stands behind it is taken by name alone.
-  static const std::vector<Mapping> registry{
-      {"simd_cells", "cells across SIMD lanes", accepts_simd_cells, lower_simd_cells},
-      {"simd_points", "points along the first axis of the grid across SIMD lanes", accepts_simd_points,
-       lower_simd_points, StoredOrder::by_cell},
-      {"plain", "one cell after the other, scalars only", accepts_plain, lower_plain},
-      {"cell_per_item", "cells across the items of groups, or the lanes of items, on devices that have them",
-       accepts_cell_per_item, lower_cell_per_item, StoredOrder::by_batch, true},
-  };
-  return registry;
+  static const std::array all{
+      Mapping{.name = "simd_cells",
+              .description = "cells across SIMD lanes",
+              .accepts = accepts_simd_cells,
+              .lower = lower_simd_cells,
+              .keys = keys_of_host(),
+              .is_tried = may_try_simd_cells},
+      Mapping{.name = "simd_points",
+              .description = "points along the first axis of the grid across SIMD lanes",
+              .accepts = accepts_simd_points,
+              .lower = lower_simd_points,
+              .keys = keys_of_host(),
+              .is_tried = may_try_simd_points,
+              .stored_order = StoredOrder::by_cell},
+      Mapping{.name = "plain",
+              .description = "one cell after the other, scalars only",
+              .accepts = accepts_plain,
+              .lower = lower_plain,
+              .keys = keys_of_host(),
+              .is_tried = may_try_plain},
+      Mapping{.name = "cell_per_item",
+              .description = "cells across the items of groups, or the lanes of items, on devices that have them",
+              .accepts = accepts_cell_per_item,
+              .lower = lower_cell_per_item,
+              .keys = keys_of_cell_per_item(),
+              .has_items = true},
+      Mapping{.name = std::string(assembled_mapping),
+              .description = "a matrix of the whole operator",
+              .accepts = [](const LoweringInput&, const Plan&) { return false; },
+              .lower = nullptr,
+              .keys = keys_of_host()}};
+  return all;
+}
+
+std::span<const Mapping> mappings() { return named_mappings().first(named_mappings().size() - 1); }
+
+const Mapping& mapping_named(std::string_view name) {
+  const auto all = named_mappings();
+  const auto found = std::ranges::find(all, name, &Mapping::name);
+  if (found == all.end()) throw base::InternalError(fmt::format("there is no mapping '{}'", name));
+  return *found;
 }
 
 std::vector<std::string> mapping_names() {
@@ -59,56 +93,54 @@ std::vector<std::string> mapping_names(const Target& target) {
 
 Plan usual_plan(const Target& target) {
   Plan plan;
-  plan.mapping = mapping_names(target).front();
-  if (has_items(plan)) plan.vector_width = target.lanes_of_item;
-  if (has_items(plan) && has_cell_lanes(plan)) plan.scatter = Scatter::coloured;
+  plan.set(key::mapping, mapping_named(mapping_names(target).front()));
+  if (has_items(plan)) plan.set(key::vector_width, target.lanes_of_item);
+  if (has_items(plan) && has_cell_lanes(plan)) plan.set(key::scatter, Scatter::coloured);
   return plan;
 }
 
 bool runs_on(const Plan& plan, const Target& target) {
-  const auto names = mapping_names(target);
-  return plan.mapping == assembled_mapping || std::ranges::find(names, plan.mapping) != names.end();
+  return is_assembled(plan) || plan[key::mapping].has_axes(target);
 }
 
 void require_mapping(const Plan& plan, const Target& target, const std::string& device) {
   if (runs_on(plan, target)) return;
   auto names = mapping_names(target);
   names.emplace_back(assembled_mapping);
-  throw base::InputError(fmt::format("plan: mapping={} does not run on device '{}'; accepted there: {}", plan.mapping,
-                                     device, base::join(names, ", ")));
+  throw base::InputError(fmt::format("plan: mapping={} does not run on device '{}'; accepted there: {}",
+                                     plan[key::mapping].name, device, base::join(names, ", ")));
 }
 
 const Mapping& choose_mapping(const LoweringInput& input, const Plan& plan) {
-  for (const auto& mapping : mappings())
-    if (mapping.name == plan.mapping && mapping.accepts(input, plan)) return mapping;
+  if (const auto& asked = plan[key::mapping]; asked.accepts(input, plan)) return asked;
   for (const auto& mapping : mappings())
     if (mapping.accepts(input, plan)) return mapping;
   throw base::InternalError("no mapping accepts the program");
 }
 
-bool has_items(const Plan& plan) { return plan.mapping == "cell_per_item"; }
-bool may_have_lanes(const Plan& plan) { return !has_items(plan) || plan.vector_width > 1; }
+bool has_items(const Plan& plan) { return plan[key::mapping].has_items; }
+bool may_have_lanes(const Plan& plan) { return !has_items(plan) || plan[key::vector_width] > 1; }
 bool has_cell_lanes(const Plan& plan) {
-  return (plan.mapping == "simd_cells" || has_items(plan)) && may_have_lanes(plan);
+  return (plan[key::mapping].name == "simd_cells" || has_items(plan)) && may_have_lanes(plan);
 }
 bool stores_first_touched(const Plan& plan) {
-  return !has_items(plan) || (has_cell_lanes(plan) && plan.scatter == Scatter::coloured);
+  return !has_items(plan) || (has_cell_lanes(plan) && plan[key::scatter] == Scatter::coloured);
 }
-bool may_run_in_any_order(const Plan& plan) { return has_items(plan) && plan.scatter != Scatter::coloured; }
-bool has_cell_vectors(const Plan& plan) { return has_items(plan) && plan.scatter == Scatter::two_pass; }
+bool may_run_in_any_order(const Plan& plan) { return has_items(plan) && plan[key::scatter] != Scatter::coloured; }
+bool has_cell_vectors(const Plan& plan) { return has_items(plan) && plan[key::scatter] == Scatter::two_pass; }
 
 LoopProgram lower(const LoweringInput& input, Plan& plan) {
   const Mapping& chosen = choose_mapping(input, plan);
   const auto divides = [&] {
-    return plan.vector_width > 0 && plan.subbatches > 0 &&
-           input.access.cells_per_batch % (plan.vector_width * plan.subbatches) == 0;
+    return plan[key::vector_width] > 0 && plan[key::subbatches] > 0 &&
+           input.access.cells_per_batch % (plan[key::vector_width] * plan[key::subbatches]) == 0;
   };
-  if (!(chosen.has_items && plan.vector_width == 1) && !divides())
-    throw base::InternalError(
-        fmt::format("batches of {} cells do not divide into groups of {}", input.access.cells_per_batch,
-                    plan.subbatches == 1 ? fmt::format("{}", plan.vector_width)
-                                         : fmt::format("{} x {}", plan.subbatches, plan.vector_width)));
-  plan.mapping = chosen.name;
+  if (!(chosen.has_items && plan[key::vector_width] == 1) && !divides())
+    throw base::InternalError(fmt::format(
+        "batches of {} cells do not divide into groups of {}", input.access.cells_per_batch,
+        plan[key::subbatches] == 1 ? fmt::format("{}", plan[key::vector_width])
+                                   : fmt::format("{} x {}", plan[key::subbatches], plan[key::vector_width])));
+  plan.set(key::mapping, chosen);
   LoopProgram program = chosen.lower(input, plan);
   verify(program);
   return program;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -17,8 +19,10 @@ struct ElementLayout;
 
 namespace rafter::schedule {
 
+struct Key;
 struct LoopProgram;
-struct Plan;
+struct PlanningProblem;
+class Plan;
 
 namespace role {
 /// The contributions of cells to a vector, by the number of the output vector, where a kernel does not add them there.
@@ -66,6 +70,9 @@ struct Mapping {
   std::string description;
   bool (*accepts)(const LoweringInput& input, const Plan& plan);
   LoopProgram (*lower)(const LoweringInput& input, const Plan& plan);
+  std::span<const Key* const> keys; ///< those of its plans beside what all plans have
+  /// Says whether the planner may choose it on a target with its axes. Null: it may.
+  bool (*is_tried)(const PlanningProblem& problem, const Plan& plan) = nullptr;
   StoredOrder stored_order = StoredOrder::by_batch; ///< order that its kernels read
   bool has_items = false;                           ///< cells or points stand in the items of groups, not in lanes
   bool has_axes(const Target& target) const { return has_items ? target.has_groups : target.has_lanes; }
@@ -81,7 +88,12 @@ std::vector<double> packed_table(const kernel::ReferenceMatrix& matrix, const Pl
 std::int64_t num_matrix_entries(const kernel::TensorProgram& program);
 int num_matrix_records(std::int64_t num_entries, int cells_per_batch);
 
-const std::vector<Mapping>& mappings();
+/// The registry.
+std::span<const Mapping> mappings();
+/// All that plans may name: the registry, and behind it "assembled", by which no tensor program is lowered.
+std::span<const Mapping> named_mappings();
+/// Throws InternalError where there is none of this name.
+const Mapping& mapping_named(std::string_view name);
 std::vector<std::string> mapping_names();
 /// Names of those that a target has the axes for, the usual one first.
 std::vector<std::string> mapping_names(const Target& target);

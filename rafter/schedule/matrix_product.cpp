@@ -7,6 +7,7 @@
 #include <rafter/schedule/cell_per_item.hpp>
 #include <rafter/schedule/context.hpp>
 #include <rafter/schedule/loop_program.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/schedule/plan.hpp>
 #include <rafter/schedule/precision.hpp>
 
@@ -25,12 +26,12 @@ class Lowering {
 public:
   Lowering(int block_size, const Plan& plan, const Target& target)
       : size_(block_size), height_(slice_height(plan)), has_lanes_(target.has_lanes || target.lanes_of_item > 1),
-        gathers_by_lane_(plan.gathers_by_lane && has_lanes_), is_of_host_(target.has_lanes),
+        gathers_by_lane_(plan[key::gathers] == Gathers::scalar && has_lanes_), is_of_host_(target.has_lanes),
         items_in_step_(target.items_in_step) {
     program_.name = "matrix_product";
     program_.vector_width = has_lanes_ ? height_ : 1;
-    entry_type_ = plan.storage == Precision::single_precision ? Type::real32 : Type::real;
-    vector_type_ = plan.accumulate == Precision::single_precision ? Type::real32 : Type::real;
+    entry_type_ = plan[key::storage] == Precision::single_precision ? Type::real32 : Type::real;
+    vector_type_ = plan[key::accumulate] == Precision::single_precision ? Type::real32 : Type::real;
     names_ = {.mode = argument(role::mode, Type::integer),
               .starts = argument(role::slice_starts, Type::integer),
               .rows = argument(role::rows, Type::integer),
@@ -136,7 +137,7 @@ private:
 
 } // namespace
 
-int slice_height(const Plan& plan) { return std::max(2, plan.vector_width); }
+int slice_height(const Plan& plan) { return std::max(2, plan[key::vector_width]); }
 
 LoopProgram matrix_product(int block, const Plan& plan, const Target& target) {
   return Lowering(block, plan, target).run();

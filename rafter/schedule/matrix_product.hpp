@@ -11,7 +11,7 @@ namespace rafter::schedule {
 /// Name of the mapping of plans that sum cell matrices into one matrix at set-up and multiply by that. No tensor
 /// program is lowered by it: kernels that compute the cell matrices take the first mapping of the registry.
 inline constexpr std::string_view assembled_mapping = "assembled";
-inline bool is_assembled(const Plan& plan) { return plan.mapping == assembled_mapping; }
+inline bool is_assembled(const Plan& plan) { return plan[key::mapping].name == assembled_mapping; }
 
 /// Number of rows of a slice under this plan: the vector width, but at least two.
 int slice_height(const Plan& plan);

@@ -36,7 +36,7 @@ void each_owned(Context& context, int num_components, int component_stride,
   const auto table = [&](const char* role, NodePtr index) {
     return iload(context.global(role, 0, Type::integer), std::move(index));
   };
-  const int lanes = context.plan.vector_width, all_lanes = context.subbatches * lanes;
+  const int lanes = context.plan[key::vector_width], all_lanes = context.subbatches * lanes;
   const NodePtr list = iadd(imul(context.batch(), integer(context.num_subbatches())), context.subbatch());
   const NodePtr begin = context.define_integer(to, "b", table(role::owned_begins, list));
   const NodePtr count = isub(table(role::owned_begins, iadd(list, integer(1))), begin);

@@ -8,6 +8,8 @@ namespace rafter::schedule {
 /// tensor program to a loop program, accepts every kernel where batches run in order, and is the reference for the
 /// other mappings.
 bool accepts_plain(const LoweringInput& input, const Plan& plan);
+/// It is the way out of the other mappings, never ahead of them: for batches of one cell.
+bool may_try_plain(const PlanningProblem& problem, const Plan& plan);
 LoopProgram lower_plain(const LoweringInput& input, const Plan& plan);
 
 } // namespace rafter::schedule

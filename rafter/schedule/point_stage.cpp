@@ -49,7 +49,7 @@ NodePtr PointStage::point_number() const {
   for (int axis = program.tdim - 1; axis >= 0; --axis)
     number = iadd(imul(number, integer(program.points_along(axis))),
                   axis == 0 && context_.has_point_lanes()
-                      ? imul(variable(axis_variable(0)), integer(context_.plan.vector_width))
+                      ? imul(variable(axis_variable(0)), integer(context_.plan[key::vector_width]))
                       : variable(axis_variable(axis)));
   return number;
 }
@@ -71,7 +71,7 @@ NodePtr PointStage::first_stored(int number) const {
   const auto& input = context_.input;
   const int side_by_side = input.interleave > 0 ? input.interleave : input.access.cells_per_batch;
   const int num_interleaved = input.access.cells_per_batch / side_by_side,
-            at_a_time = context_.has_cell_lanes() ? context_.plan.vector_width : 1;
+            at_a_time = context_.has_cell_lanes() ? context_.plan[key::vector_width] : 1;
   NodePtr part = context_.has_cell_lanes() ? context_.subbatch() : context_.at_cell(integer(0)), group = integer(0);
   if (num_interleaved > 1) { // place of these cells, in units of as many as are computed at a time
     group = idiv(part, side_by_side / at_a_time);
@@ -85,11 +85,11 @@ NodePtr PointStage::first_stored(int number) const {
 
 void PointStage::ask_for_stored(int slot, Statements& to) {
   constexpr int entries_ahead = 48; // hides the latency of memory, and is less than the nearest cache holds
-  if (!context_.plan.prefetch || !context_.has_cell_lanes()) return;
+  if (!context_.plan[key::prefetch] || !context_.has_cell_lanes()) return;
   const std::string buffer = context_.global(role::stored_point);
   const int per_line = 64 / size_bytes(context_.result.find(buffer)->type); // numbers of a cache line
   const NodePtr first = first_stored(slot + entries_ahead);
-  for (int line = 0; line < context_.plan.vector_width; line += per_line)
+  for (int line = 0; line < context_.plan[key::vector_width]; line += per_line)
     to.push_back(prefetch(buffer, iadd(first, integer(line))));
 }
 
@@ -102,7 +102,7 @@ NodePtr PointStage::reference_coordinate(int axis) {
     return context_.fetch(context_.reals("points", program.grid[static_cast<std::size_t>(axis)]),
                           variable(axis_variable(axis)));
   auto padded = program.grid.front(); // lanes without a point repeat the last one
-  while (padded.size() % static_cast<std::size_t>(context_.plan.vector_width) != 0) padded.push_back(padded.back());
+  while (padded.size() % static_cast<std::size_t>(context_.plan[key::vector_width]) != 0) padded.push_back(padded.back());
   return context_.fetch(context_.vectors("points", padded), context_.work_entry(variable(axis_variable(0))));
 }
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/schedule/fused_cells.hpp>
+#include <rafter/schedule/planning_problem.hpp>
 #include <rafter/schedule/separable_cells.hpp>
 #include <rafter/schedule/simd_cells.hpp>
 
 namespace rafter::schedule {
 
 bool accepts_simd_cells(const LoweringInput& input, const Plan& plan) {
-  return input.target.has_lanes && plan.vector_width > 1;
+  return input.target.has_lanes && plan[key::vector_width] > 1;
 }
+
+bool may_try_simd_cells(const PlanningProblem& problem, const Plan&) { return problem.cells_per_batch > 1; }
 
 namespace {
 
@@ -20,7 +23,7 @@ bool takes_one_subbatch(const kernel::TensorProgram& program) { return is_separa
 } // namespace
 
 int subbatches_of_pass(const kernel::TensorProgram& program, const Plan& plan) {
-  return takes_one_subbatch(program) ? 1 : plan.subbatches;
+  return takes_one_subbatch(program) ? 1 : plan[key::subbatches];
 }
 
 void lower_cells(Context& context, Statements& to) {

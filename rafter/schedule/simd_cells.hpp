@@ -6,6 +6,8 @@ namespace rafter::schedule {
 
 /// Mapping `simd_cells`: the cells of a batch stand in the lanes of SIMD registers.
 bool accepts_simd_cells(const LoweringInput& input, const Plan& plan);
+/// Batches of one cell have no lanes.
+bool may_try_simd_cells(const PlanningProblem& problem, const Plan& plan);
 /// Lowers the work on the cells that stand side by side, in lanes or items: steps one after the other, or fused.
 void lower_cells(Context& context, Statements& to);
 /// Sub-batches that stand side by side in the work arrays of a program, on which a plan has lanes.

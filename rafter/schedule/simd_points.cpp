@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include <rafter/schedule/fused_cells.hpp>
+#include <rafter/schedule/planning_problem.hpp>
 #include <rafter/schedule/simd_points.hpp>
 
 namespace rafter::schedule {
@@ -11,8 +12,17 @@ bool accepts_simd_points(const LoweringInput& input, const Plan& plan) {
   // Sums over points and stored data would need the number of points in the last, partly filled vector.
   const bool has_tests_alone = std::ranges::all_of(
       program.function.outputs, [](const auto& output) { return output.kind == kernel::OutputKind::test; });
-  return input.target.has_lanes && plan.vector_width > 1 && !input.has_lists && can_fuse(program) &&
+  return input.target.has_lanes && plan[key::vector_width] > 1 && !input.has_lists && can_fuse(program) &&
          !program.integrations.empty() && has_tests_alone;
+}
+
+bool may_try_simd_points(const PlanningProblem& problem, const Plan& plan) {
+  const int vector_width = usual_width(problem.cells_per_batch, problem.register_width),
+            points = problem.points_per_axis;
+  const bool has_grid = problem.is_tensor && problem.num_points > points && problem.output_bytes > 0;
+  const bool fills = 4 * points >= 3 * vector_width * ((points + vector_width - 1) / vector_width);
+  return problem.cells_per_batch > 1 && has_grid && plan[key::contraction] == kernel::Contraction::collocated &&
+         has_large_arrays(problem, vector_width) && fills;
 }
 
 LoopProgram lower_simd_points(const LoweringInput& input, const Plan& plan) {

@@ -9,6 +9,9 @@ namespace rafter::schedule {
 /// the first axis cannot use even-odd symmetry. It accepts collocated actions on quadrilaterals and hexahedra and
 /// declines all else.
 bool accepts_simd_points(const LoweringInput& input, const Plan& plan);
+/// Points in lanes do more operations on an eighth of the arrays: where those are large, on grids whose lines fill
+/// registers to three quarters.
+bool may_try_simd_points(const PlanningProblem& problem, const Plan& plan);
 LoopProgram lower_simd_points(const LoweringInput& input, const Plan& plan);
 
 } // namespace rafter::schedule

@@ -174,7 +174,7 @@ void lower_written(Context& context, std::size_t first, std::size_t count, State
     if (step.kind == StepKind::gather)
       announce(context, context.input.access.input_spaces[field], context.program.inputs[field].components,
                context.global(role::input_vector, context.input.input_vectors[field]));
-    if (step.kind == StepKind::scatter && !context.plan.is_streaming)
+    if (step.kind == StepKind::scatter && context.plan[key::stores] != Stores::streaming)
       announce(context, context.input.access.output_spaces[field], context.program.outputs[field].components,
                context.global(role::output_vector, context.input.output_vectors[field], Type::real, true));
   }

@@ -5,9 +5,10 @@
 #include <cmath>
 
 #include <rafter/machine/roofline.hpp>
+#include <rafter/schedule/planning_problem.hpp>
 #include <rafter/tune/cost_weights.hpp>
 #include <rafter/tune/features.hpp>
-#include <rafter/tune/planning_problem.hpp>
+#include <rafter/tune/plan_lowering.hpp>
 
 namespace rafter::tune {
 
@@ -69,12 +70,12 @@ double overlapped(double compute, double memory, double overlap) {
 }
 
 /// The machine as the whole problem sees it: its memory is the nearest level that holds the data `times` times.
-machine::Machine seen_by(const PlanningProblem& problem, double bytes_per_batch, const machine::Machine& machine,
-                         double times = 1) {
+machine::Machine seen_by(const schedule::PlanningProblem& problem, double bytes_per_batch,
+                         const machine::Machine& machine, double times = 1) {
   return machine::resident(machine, times * problem.num_batches * bytes_per_batch, problem.num_threads);
 }
 
-machine::Counts traffic(const PlanningProblem& problem, double data_bytes) {
+machine::Counts traffic(const schedule::PlanningProblem& problem, double data_bytes) {
   machine::Counts counts;
   counts.global_bytes_read = problem.num_batches * (data_bytes + problem.input_bytes);
   counts.global_bytes_written = problem.num_batches * problem.output_bytes;
@@ -83,7 +84,7 @@ machine::Counts traffic(const PlanningProblem& problem, double data_bytes) {
 
 } // namespace
 
-Prediction predict(const Features& features, const PlanningProblem& problem, const machine::Machine& machine,
+Prediction predict(const Features& features, const schedule::PlanningProblem& problem, const machine::Machine& machine,
                    const CostWeights& weights) {
   const double bytes = features.data_bytes + features.vector_bytes;
   auto counts = traffic(problem, features.data_bytes);
@@ -113,8 +114,8 @@ Prediction predict(const Features& features, const PlanningProblem& problem, con
   return {std::max(accesses, overlapped(compute, memory, weights.overlap)), bound};
 }
 
-double predict_roughly(const Estimate& estimate, const PlanningProblem& problem, const machine::Machine& machine,
-                       const CostWeights& weights) {
+double predict_roughly(const Estimate& estimate, const schedule::PlanningProblem& problem,
+                       const machine::Machine& machine, const CostWeights& weights) {
   const auto seen =
       seen_by(problem, estimate.data_bytes + problem.input_bytes + problem.output_bytes, machine, weights.crowding);
   const double memory = machine::bound(traffic(problem, estimate.data_bytes), seen, problem.num_threads).seconds;

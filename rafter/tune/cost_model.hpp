@@ -2,12 +2,15 @@
 #pragma once
 #include <rafter/machine/machine.hpp>
 
+namespace rafter::schedule {
+struct PlanningProblem;
+} // namespace rafter::schedule
+
 namespace rafter::tune {
 
 struct CostWeights;
 struct Estimate;
 struct Features;
-struct PlanningProblem;
 
 /// Predicted time of one run over all batches.
 struct Prediction {
@@ -22,12 +25,12 @@ struct Prediction {
 /// of which each register has its own and g the others, spilling_l the share of the work arrays that cache l does not
 /// hold, and r_l how much slower the next level is than the second cache. It moves its bytes to and from the level of
 /// memory that holds the whole problem in M seconds, and takes max(C, M) + overlap min(C, M).
-Prediction predict(const Features& features, const PlanningProblem& problem, const machine::Machine& machine,
+Prediction predict(const Features& features, const schedule::PlanningProblem& problem, const machine::Machine& machine,
                    const CostWeights& weights);
 
 /// Predicts the time before lowering, from operations and bytes alone. This is accurate enough to leave out plans that
 /// are far from the best.
-double predict_roughly(const Estimate& estimate, const PlanningProblem& problem, const machine::Machine& machine,
-                       const CostWeights& weights);
+double predict_roughly(const Estimate& estimate, const schedule::PlanningProblem& problem,
+                       const machine::Machine& machine, const CostWeights& weights);
 
 } // namespace rafter::tune

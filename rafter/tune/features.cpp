@@ -2,7 +2,8 @@
 #include <rafter/tune/features.hpp>
 
 #include <rafter/schedule/counts.hpp>
-#include <rafter/tune/planning_problem.hpp>
+#include <rafter/schedule/planning_problem.hpp>
+#include <rafter/tune/plan_lowering.hpp>
 
 namespace rafter::tune {
 
@@ -32,7 +33,7 @@ Features executed(const schedule::LoopCounts& counts) {
 
 } // namespace
 
-Features count_features(const PlannedProgram& lowered, const PlanningProblem& problem) {
+Features count_features(const PlannedProgram& lowered, const schedule::PlanningProblem& problem) {
   const auto counts = schedule::count(lowered.loops);
   Features result = executed(counts);
   // programs without lanes loop over the cells of a batch, whose number is known only at run time

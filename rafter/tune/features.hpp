@@ -3,10 +3,13 @@
 #include <array>
 #include <string_view>
 
+namespace rafter::schedule {
+struct PlanningProblem;
+} // namespace rafter::schedule
+
 namespace rafter::tune {
 
 struct PlannedProgram;
-struct PlanningProblem;
 
 /// Features are what one batch executes and moves, counted from its loop program (see schedule::LoopCounts and
 /// schedule::Instructions).
@@ -29,7 +32,7 @@ struct Features {
   double vector_width = 8; ///< lanes of an instruction
   double word_bytes = 8;   ///< size of the numbers that are computed with
   double data_bytes = 0;   ///< bytes read besides vectors, as in PlannedProgram
-  double vector_bytes = 0; ///< bytes of vectors that are read and written, as in PlanningProblem
+  double vector_bytes = 0; ///< bytes of vectors that are read and written, as in schedule::PlanningProblem
   /// Traffic with the nearest cache, as in schedule::LoopCounts::local.
   double local_read_bytes = 0, local_written_bytes = 0;
   bool operator==(const Features&) const = default;
@@ -62,6 +65,6 @@ inline constexpr std::array feature_names{FeatureName{"flops", &Features::flops}
                                           FeatureName{"local_read_bytes", &Features::local_read_bytes},
                                           FeatureName{"local_written_bytes", &Features::local_written_bytes}};
 
-Features count_features(const PlannedProgram& lowered, const PlanningProblem& problem);
+Features count_features(const PlannedProgram& lowered, const schedule::PlanningProblem& problem);
 
 } // namespace rafter::tune

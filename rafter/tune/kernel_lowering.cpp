@@ -12,6 +12,7 @@
 #include <rafter/kernel/qfunction.hpp>
 #include <rafter/kernel/tensor_program.hpp>
 #include <rafter/schedule/counts.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/schedule/plan.hpp>
 #include <rafter/schedule/precision.hpp>
 #include <rafter/space/index_tables.hpp>
@@ -65,7 +66,7 @@ bool takes_table(const schedule::LoopProgram& loops, std::string_view role, int 
 
 /// Words of a double that a stored number takes.
 double stored_words(const schedule::Plan& plan) {
-  return plan.storage == schedule::Precision::single_precision ? 0.5 : 1;
+  return plan[schedule::key::storage] == schedule::Precision::single_precision ? 0.5 : 1;
 }
 
 } // namespace
@@ -77,7 +78,7 @@ int num_stored(const kernel::QFunction& setup, kernel::OutputKind kind) {
 // --- the kernel -----------------------------------------------------------------------------------------------------
 
 const kernel::Choice& CellKernel::choice_of(const schedule::Plan& plan) const {
-  const auto found = std::ranges::find(choices, plan.factors, &kernel::Choice::factors);
+  const auto found = std::ranges::find(choices, plan[schedule::key::factors], &kernel::Choice::factors);
   return found == choices.end() ? choices.front() : *found;
 }
 
@@ -108,13 +109,13 @@ kernel::ProgramInput KernelLowering::program_input(const kernel::QFunction& func
 
 /// Plans that differ in contraction and cut have programs of their own.
 kernel::TensorProgram& KernelLowering::program(const schedule::Plan& plan) {
-  const std::pair key{plan.contraction, plan.factors};
+  const std::pair key{plan[schedule::key::contraction], plan[schedule::key::factors]};
   const auto known = programs_.find(key);
   if (known != programs_.end()) return known->second;
   const auto& choice = kernel_.choice_of(plan);
-  const bool has_grid = plan.contraction != kernel::Contraction::dense;
+  const bool has_grid = plan[schedule::key::contraction] != kernel::Contraction::dense;
   const auto& function = has_grid ? choice.on_grid : choice.functions.main;
-  return programs_[key] = kernel::build_program(program_input(function, plan.contraction));
+  return programs_[key] = kernel::build_program(program_input(function, plan[schedule::key::contraction]));
 }
 
 KernelLowering::Loops& KernelLowering::loops(const schedule::Plan& plan) {
@@ -126,8 +127,8 @@ KernelLowering::Loops& KernelLowering::loops(const schedule::Plan& plan) {
   const auto& mapping = schedule::choose_mapping(input, plan);
   input.stored_order = mapping.stored_order;
   auto taken = plan;
-  taken.mapping = mapping.name;
-  input.interleave = schedule::has_cell_lanes(taken) ? plan.vector_width : 0;
+  taken.set(schedule::key::mapping, mapping);
+  input.interleave = schedule::has_cell_lanes(taken) ? plan[schedule::key::vector_width] : 0;
   return loops_[key] = loops_of(input, plan);
 }
 
@@ -157,7 +158,7 @@ schedule::LoweringInput KernelLowering::input_of(const kernel::TensorProgram& pr
 KernelLowering::Loops KernelLowering::loops_of(const schedule::LoweringInput& input, schedule::Plan plan) const {
   Loops result;
   result.program = schedule::lower(input, plan);
-  result.mapping = plan.mapping;
+  result.mapping = plan[schedule::key::mapping].name;
   result.stored_order = input.stored_order;
   result.interleave = input.interleave;
   require_work_fits(result.program, kernel_.cell.fields.quadrature, kernel_.target);
@@ -181,7 +182,7 @@ LoweredKernel KernelLowering::take(const schedule::Plan& plan) {
 LoweredKernel KernelLowering::setup(const schedule::Plan& plan, const schedule::Plan& own_plan,
                                     const LoweredKernel& main) const {
   const auto& function = kernel_.choice_of(plan).functions.setup;
-  LoweredKernel result{.program = kernel::build_program(program_input(function, own_plan.contraction)),
+  LoweredKernel result{.program = kernel::build_program(program_input(function, own_plan[schedule::key::contraction])),
                        .loops = {},
                        .mapping = {},
                        .stored_order = main.stored_order,

@@ -13,7 +13,7 @@
 #include <rafter/kernel/qfunction.hpp>
 #include <rafter/kernel/tensor_program.hpp>
 #include <rafter/schedule/mapping.hpp>
-#include <rafter/tune/planning_problem.hpp>
+#include <rafter/tune/plan_lowering.hpp>
 
 namespace rafter::tune {
 

@@ -10,11 +10,14 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/device/host/cpu.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
+#include <rafter/schedule/planning_problem.hpp>
 #include <rafter/tune/candidates.hpp>
 #include <rafter/tune/cost_model.hpp>
 #include <rafter/tune/decision.hpp>
 #include <rafter/tune/features.hpp>
 #include <rafter/tune/kernel_text_cache.hpp>
+#include <rafter/tune/plan_lowering.hpp>
 #include <rafter/tune/store.hpp>
 
 namespace rafter::tune {
@@ -37,7 +40,7 @@ bool is_better(const Candidate& a, const Candidate& b) {
 /// The `count` most promising plans by the rough estimate. Plans that it does not distinguish queue: each of them
 /// counts a tenth slower than the one before, so that others have their turn. What executes and moves half as much
 /// again as the best is not weighed: the cost model, whose weights are fitted to plans near the best, may flatter it.
-std::vector<schedule::Plan> promising(const PlanningProblem& problem, PlanLowering& lowering,
+std::vector<schedule::Plan> promising(const schedule::PlanningProblem& problem, PlanLowering& lowering,
                                       const std::vector<schedule::Plan>& plans, const PlannerOptions& options,
                                       std::size_t count) {
   std::vector<std::pair<double, std::size_t>> order;
@@ -61,7 +64,7 @@ std::vector<schedule::Plan> distinct_programs(const std::vector<schedule::Plan>&
   std::set<std::string> programs;
   for (const auto& plan : plans) {
     auto program = schedule::without_compilation(plan);
-    program.gathers_by_lane = plans.front().gathers_by_lane;
+    program.set(schedule::key::gathers, plans.front()[schedule::key::gathers]);
     if (programs.insert(schedule::to_string(program)).second) result.push_back(plan);
   }
   return result;
@@ -92,7 +95,7 @@ Planner::Planner(PlannerOptions options) : options_(std::move(options)) {
   options_.machine = machine::steady(options_.machine);
 }
 
-std::vector<Candidate> Planner::weigh(const PlanningProblem& problem, PlanLowering& lowering,
+std::vector<Candidate> Planner::weigh(const schedule::PlanningProblem& problem, PlanLowering& lowering,
                                       std::vector<schedule::Plan> plans) const {
   std::vector<Candidate> result;
   std::map<std::string, std::optional<Candidate>> programs; // without those that do not fit
@@ -111,7 +114,8 @@ std::vector<Candidate> Planner::weigh(const PlanningProblem& problem, PlanLoweri
   if (result.empty() && refusal) std::rethrow_exception(refusal);
   return result;
 }
-Candidate Planner::weigh(const PlanningProblem& problem, PlanLowering& lowering, const schedule::Plan& plan) const {
+Candidate Planner::weigh(const schedule::PlanningProblem& problem, PlanLowering& lowering,
+                         const schedule::Plan& plan) const {
   Candidate candidate{plan};
   candidate.features = count_features(lowering.lower(plan), problem);
   const auto prediction = predict(candidate.features, problem, options_.machine, options_.weights);
@@ -125,7 +129,7 @@ std::vector<std::string> Planner::ways_to_gather() const {
   return {"vector", "scalar"};
 }
 
-Planner::Known Planner::look_up(const PlanningProblem& problem) const {
+Planner::Known Planner::look_up(const schedule::PlanningProblem& problem) const {
   Known result;
   result.decision.origin = Origin::predicted;
   // a key asks every compiler for its version: only where one is needed
@@ -147,9 +151,9 @@ Planner::Known Planner::look_up(const PlanningProblem& problem) const {
   return result;
 }
 
-Decision Planner::known(const PlanningProblem& problem) const { return look_up(problem).decision; }
+Decision Planner::known(const schedule::PlanningProblem& problem) const { return look_up(problem).decision; }
 
-Decision Planner::decide(const PlanningProblem& problem, PlanLowering& lowering) const {
+Decision Planner::decide(const schedule::PlanningProblem& problem, PlanLowering& lowering) const {
   auto [decision, known] = look_up(problem);
   if (options_.weighs_all)
     decision.candidates = weigh(problem, lowering, candidates(problem));

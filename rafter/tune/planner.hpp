@@ -9,7 +9,8 @@
 #include <rafter/tune/cost_weights.hpp>
 
 namespace rafter::schedule {
-struct Plan;
+struct PlanningProblem;
+class Plan;
 } // namespace rafter::schedule
 
 namespace rafter::tune {
@@ -19,7 +20,6 @@ class PlanLowering;
 class Store;
 struct Candidate;
 struct Decision;
-struct PlanningProblem;
 
 struct PlannerOptions {
   machine::Machine machine = machine::typical_machine(); ///< used as machine::steady() makes it
@@ -34,9 +34,9 @@ class Planner {
 public:
   explicit Planner(PlannerOptions options = {});
   /// Returns what was measured: its origin is then `measured`, else `predicted`, and the plan says nothing.
-  Decision known(const PlanningProblem& problem) const;
+  Decision known(const schedule::PlanningProblem& problem) const;
   /// `lowering`: of the kernel that `problem` describes.
-  Decision decide(const PlanningProblem& problem, PlanLowering& lowering) const;
+  Decision decide(const schedule::PlanningProblem& problem, PlanLowering& lowering) const;
   const PlannerOptions& options() const { return options_; }
   /// Doubles that the widest register of the machine holds.
   int register_width() const { return options_.machine.peaks.back().bits / 64; }
@@ -45,9 +45,9 @@ public:
 
 private:
   struct Known;
-  Known look_up(const PlanningProblem& problem) const;
-  Candidate weigh(const PlanningProblem& problem, PlanLowering& lowering, const schedule::Plan& plan) const;
-  std::vector<Candidate> weigh(const PlanningProblem& problem, PlanLowering& lowering,
+  Known look_up(const schedule::PlanningProblem& problem) const;
+  Candidate weigh(const schedule::PlanningProblem& problem, PlanLowering& lowering, const schedule::Plan& plan) const;
+  std::vector<Candidate> weigh(const schedule::PlanningProblem& problem, PlanLowering& lowering,
                                std::vector<schedule::Plan> plans) const;
   PlannerOptions options_;
 };

@@ -15,7 +15,7 @@
 #include <rafter/device/host/cache_directory.hpp>
 #include <rafter/device/host/compiler.hpp>
 #include <rafter/device/host/cpu.hpp>
-#include <rafter/tune/planning_problem.hpp>
+#include <rafter/schedule/planning_problem.hpp>
 
 namespace rafter::tune {
 
@@ -173,7 +173,7 @@ void set_aside(const fs::path& file, const std::string& reason) {
 
 /// Class of size of a problem: the level of memory that holds what one run moves, since this decides which plan is
 /// fast.
-std::string size_class(const PlanningProblem& problem, const machine::Machine& machine) {
+std::string size_class(const schedule::PlanningProblem& problem, const machine::Machine& machine) {
   const double bytes = problem.num_batches * (problem.input_bytes + problem.output_bytes);
   for (std::size_t i = 0; i + 1 < machine.levels.size(); ++i)
     if (bytes <= static_cast<double>(machine.levels[i].bytes)) return machine.levels[i].name;
@@ -207,7 +207,7 @@ template <class Action> void Store::with_database(bool makes_file, const Action&
   }
 }
 
-std::string Store::key(const PlanningProblem& problem, const machine::Machine& machine) const {
+std::string Store::key(const schedule::PlanningProblem& problem, const machine::Machine& machine) const {
   const auto& cpu = device::cpu();
   std::vector<std::string> parts{RAFTER_VERSION, cpu.vendor, cpu.model, base::join(cpu.instruction_sets, " ")};
   const bool is_of_device = !problem.target.has_lanes; // its record names it with its driver, which compiles for it

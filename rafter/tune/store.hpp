@@ -10,9 +10,11 @@
 
 #include <rafter/machine/machine.hpp>
 
-namespace rafter::tune {
-
+namespace rafter::schedule {
 struct PlanningProblem;
+} // namespace rafter::schedule
+
+namespace rafter::tune {
 
 /// The measured time of one plan of one kernel.
 struct Measurement {
@@ -38,7 +40,7 @@ public:
 
   /// Name under which measurements of a kernel are kept. It is made of the kernel's text, class of size, whether
   /// batches share data, machine and number of threads, and the versions of compilers and of Rafter.
-  std::string key(const PlanningProblem& problem, const machine::Machine& machine) const;
+  std::string key(const schedule::PlanningProblem& problem, const machine::Machine& machine) const;
 
   /// Measurements of a kernel, fastest first, and equal times as search() orders them; empty if there are none.
   std::vector<Measurement> find(const std::string& key) const;

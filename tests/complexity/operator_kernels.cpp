@@ -9,6 +9,7 @@
 #include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/schedule/counts.hpp>
+#include <rafter/schedule/mapping.hpp>
 #include <tests/support/operator_problems.hpp>
 #include <tests/support/text_device.hpp>
 
@@ -160,7 +161,7 @@ TEST(Operations, ThePlainMappingCountsTheSameWork) {
   for (const auto& form : form_cases()) {
     const std::string plan = " contraction=per-derivative even_odd=0"; // nothing is then done once for eight cells
     const auto plain = kernel_of(form, "hexahedron", 3, "mapping=plain" + plan);
-    EXPECT_EQ(plain.plan.mapping, "plain");
+    EXPECT_EQ(plain.plan[schedule::key::mapping].name, "plain");
     EXPECT_GT(plain.counts.flops, 0);
     const auto simd = kernel_of(form, "hexahedron", 3, "mapping=simd_cells" + plan);
     EXPECT_EQ(plain.counts.effective_flops, simd.counts.effective_flops);

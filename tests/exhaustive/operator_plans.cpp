@@ -45,7 +45,8 @@ protected:
     const auto& kernel = A.kernels().info().front();
     const auto plan = schedule::parse_plan(options.plan);
     if (options.shared_device == nullptr && options.plan.find("factors=") != std::string::npos) {
-      EXPECT_EQ(kernel::name(kernel.plan.factors), kernel::name(plan.factors)) << options.plan;
+      EXPECT_EQ(kernel::name(kernel.plan[schedule::key::factors]), kernel::name(plan[schedule::key::factors]))
+          << options.plan;
     }
     return values_of(applied(A, random_vector(A, 3)));
   }

@@ -150,8 +150,8 @@ protected:
     options.quadrature.points = wanted.degree + 1;
     const op::Operator A(problem.form(wanted.form), planned(options));
     if (options.plan.find("contraction=") != std::string::npos) {
-      EXPECT_EQ(kernel::name(A.kernels().info()[0].plan.contraction),
-                kernel::name(schedule::parse_plan(options.plan).contraction));
+      EXPECT_EQ(kernel::name(A.kernels().info()[0].plan[schedule::key::contraction]),
+                kernel::name(schedule::parse_plan(options.plan)[schedule::key::contraction]));
     }
     return values_of(applied(A, random_vector(A, 3)));
   }

@@ -11,6 +11,7 @@
 #include <rafter/operator/generate/matrix_builder.hpp>
 #include <rafter/operator/generate/sliced_pattern.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/space/function_space.hpp>
 #include <rafter/tune/unweighed_plans.hpp>
 
@@ -20,6 +21,8 @@
 
 namespace rafter::test {
 namespace {
+
+namespace key = schedule::key;
 
 constexpr const char* assembled = "mapping=assembled";
 
@@ -347,8 +350,8 @@ TEST(AssembledMatrix, IsChosenWhereItsSetUpPays) {
 TEST(AssembledMatrix, ItsProductIsCompiledForManyRunsWhateverItsCellsAre) {
   const auto built = weighed(1, 1e7, device::make_device("host", 1));
   ASSERT_NE(built->matrix, nullptr);
-  EXPECT_EQ(built->matrix->cells->blocks.front().kernel.info.plan.flags, schedule::quick_flags);
-  EXPECT_EQ(built->matrix->info.plan.flags, schedule::Plan().flags);
+  EXPECT_EQ(built->matrix->cells->blocks.front().kernel.info.plan[key::flags], schedule::quick_flags);
+  EXPECT_EQ(built->matrix->info.plan[key::flags], schedule::Plan()[key::flags]);
 }
 
 TEST(AssembledMatrix, ItsProductGathersTheWayThatIsFasterOnThisMachine) {
@@ -367,13 +370,14 @@ TEST(AssembledMatrix, ItsProductGathersTheWayThatIsFasterOnThisMachine) {
   const auto fast = product_on(8e9, 4e9), slow = product_on(2e9, 4e9);
   ASSERT_NE(fast->matrix, nullptr);
   ASSERT_NE(slow->matrix, nullptr);
-  EXPECT_FALSE(fast->matrix->info.plan.gathers_by_lane);
-  EXPECT_TRUE(slow->matrix->info.plan.gathers_by_lane);
+  EXPECT_FALSE(fast->matrix->info.plan[key::gathers] == schedule::Gathers::scalar);
+  EXPECT_TRUE(slow->matrix->info.plan[key::gathers] == schedule::Gathers::scalar);
   EXPECT_NE(slow->matrix->info.source, fast->matrix->info.source);
   // A plan that is asked for says itself how it gathers.
   for (const char* gathers : {"vector", "scalar"}) {
     const auto plan = schedule::parse_plan(fmt::format("mapping=assembled gathers={}", gathers));
-    EXPECT_EQ(tune::plan_product(schedule::Plan(), &plan, *planner()).plan.gathers_by_lane, plan.gathers_by_lane);
+    EXPECT_EQ(tune::plan_product(schedule::Plan(), &plan, *planner()).plan[key::gathers] == schedule::Gathers::scalar,
+              plan[key::gathers] == schedule::Gathers::scalar);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <rafter/machine/typical.hpp>
 #include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/space/cell_vectors.hpp>
 #include <rafter/tune/planner.hpp>
 #include <tests/support/interpreter_device.hpp>
@@ -93,7 +94,9 @@ TEST_P(CellVectors, HaveAnEntryPerDofOfEveryCellAndKernelsReadEachOnce) {
 TEST(CellVectorPlans, StreamWhatTheCachesDoNotHoldAndNobodyShares) {
   machine::Machine small = machine::typical_machine();
   for (auto& level : small.levels) level.bytes = 1;
-  const auto stores = [](const op::Operator& A) { return A.kernels().info().front().plan.is_streaming; };
+  const auto stores = [](const op::Operator& A) {
+    return A.kernels().info().front().plan[schedule::key::stores] == schedule::Stores::streaming;
+  };
   const Twins twins(box("hexahedron"), 2, 0);
   const op::OperatorOptions usual = interpreted();
   auto tiny_caches = usual;

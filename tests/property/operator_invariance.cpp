@@ -17,6 +17,8 @@
 namespace rafter::test {
 namespace {
 
+namespace key = schedule::key;
+
 mesh::Mesh larger_box(const std::string& shape) {
   return box(shape, shape == "interval" ? 400 : box_dimension(shape) == 2 ? 14 : 5);
 }
@@ -208,7 +210,7 @@ TEST(Plans, EveryRecipeAndContractionGivesTheSameResult) {
           if (expected.empty()) expected = y;
           EXPECT_LE(distance(y, expected), 1e-13 * largest(expected)) << plan;
           EXPECT_EQ(A.kernels().info()[0].plan, schedule::parse_plan(plan)) << plan;
-          kinds.insert(A.kernels().info()[0].plan.factors.kind);
+          kinds.insert(A.kernels().info()[0].plan[key::factors].kind);
         }
     }
   EXPECT_EQ(kinds.size(), 3U) << "something is recomputed, something stored, and something in between";
@@ -227,9 +229,9 @@ TEST(Plans, ARecipeIsTheSameCutWithEveryContraction) {
     std::set<std::tuple<std::string, int, int>> cuts;
     for (const char* contraction : contractions) {
       const auto kernel = weighed(problem, rich_form, "contraction=" + std::string(contraction) + " factors=" + name);
-      cuts.insert({kernel::name(kernel.info.plan.factors), kernel.programs.stored_point_slots,
+      cuts.insert({kernel::name(kernel.info.plan[key::factors]), kernel.programs.stored_point_slots,
                    kernel.programs.stored_cell_slots});
-      EXPECT_EQ(kernel::name(kernel.info.plan.contraction), contraction);
+      EXPECT_EQ(kernel::name(kernel.info.plan[key::contraction]), contraction);
     }
     EXPECT_EQ(cuts.size(), 1U) << name;
     if (std::get<0>(*cuts.begin()) == name) ++num_replayed;

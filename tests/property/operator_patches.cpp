@@ -7,6 +7,7 @@
 #include <rafter/operator/linear_form.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/schedule/counts.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/schedule/matrix_product.hpp>
 #include <rafter/space/discretisation.hpp>
 
@@ -29,7 +30,7 @@ class Patches : public ::testing::TestWithParam<std::string> {
 protected:
   int dim() const { return box_dimension(GetParam()); }
   int cells_per_batch(const PatchCase& wanted) const {
-    const int of_plan = schedule::parse_plan(wanted.plan).vector_width;
+    const int of_plan = schedule::parse_plan(wanted.plan)[schedule::key::vector_width];
     return of_plan * mesh::cells_per_patch(wanted.width, dim());
   }
   /// The meshes have full patches; patches and other cells; children of cells that are rotated relative to each other;
@@ -81,7 +82,8 @@ protected:
     const double tolerance = rounding * (wanted.degree + 1) * (wanted.degree + 1) * largest(expected);
     for (const auto& options : all) {
       const auto A = make(problem, wanted, options, wanted.plan);
-      const bool has_few_patches = plan.vector_width > 8; // a batch would take more patches than there are
+      const bool has_few_patches =
+          plan[schedule::key::vector_width] > 8; // a batch would take more patches than there are
       EXPECT_TRUE(schedule::is_assembled(plan) || has_few_patches || gathers_patches(A));
       expect_action(A, 3, expected, tolerance);
     }

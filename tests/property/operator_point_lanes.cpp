@@ -6,11 +6,14 @@
 #include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/operator/linear_form.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
+#include <rafter/schedule/mapping.hpp>
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/operator_problems.hpp>
 
 namespace rafter::test {
 namespace {
+
+namespace key = schedule::key;
 
 struct PointLanesCase {
   int degree = 1, components = 0, points = 2;
@@ -51,7 +54,7 @@ protected:
     return {problem.form(wanted.form), planned(options)};
   }
   static void expect_serves(const op::Operator& A) {
-    for (const auto& info : A.kernels().info()) EXPECT_EQ(info.plan.mapping, "simd_points") << info.name;
+    for (const auto& info : A.kernels().info()) EXPECT_EQ(info.plan[key::mapping].name, "simd_points") << info.name;
   }
   static bool has_floats(const PointLanesCase& wanted) { return wanted.rest.find("float") != std::string::npos; }
   static void check(mesh::Mesh mesh, const PointLanesCase& wanted, op::OperatorOptions options) {
@@ -123,7 +126,7 @@ TEST(PointLanes, AnotherMappingTakesWhatTheyDoNotServe) {
     Problem problem(box(shape), 3);
     const op::Operator A(problem.form("u*v*dx"), planned({.shared_device = std::make_shared<InterpreterDevice>(),
                                                           .plan = "mapping=simd_points " + rest}));
-    return A.kernels().info().front().plan.mapping;
+    return A.kernels().info().front().plan[key::mapping].name;
   };
   EXPECT_EQ(mapping("hexahedron", "vector_width=4"), "simd_points");
   EXPECT_EQ(mapping("hexahedron", "contraction=per-derivative"), "simd_cells");

@@ -11,6 +11,8 @@
 namespace rafter::test {
 namespace {
 
+namespace key = schedule::key;
+
 const std::string convection = "(0.1*inner(grad(u), grad(v)) + 2*u.dx(0)*v + kappa*u*v)*dx";
 
 struct SeparableCase {
@@ -56,7 +58,7 @@ protected:
     const auto expected = values_of(applied(B, random_vector(B, 3)));
     options.plan = "contraction=separable " + wanted.rest;
     const auto A = make(problem, wanted, options);
-    for (const auto& info : A.kernels().info()) EXPECT_EQ(info.plan.contraction, kernel::Contraction::separable);
+    for (const auto& info : A.kernels().info()) EXPECT_EQ(info.plan[key::contraction], kernel::Contraction::separable);
     const double rounding = has_floats ? 4 * 0x1p-24 : 1e-13;
     expect_action(A, 3, expected, rounding * (wanted.degree + 1) * (wanted.degree + 1) * largest(expected));
   }
@@ -94,7 +96,7 @@ TEST_P(SeparableKernels, SeveralFieldsOfOneDegree) {
   const auto result = [&](const std::string& plan, std::shared_ptr<device::Device> device) {
     const op::Operator A(problem.form(text), problem.system(),
                          planned({.shared_device = std::move(device), .plan = plan}));
-    return std::pair{values_of(applied(A, random_vector(A, 5))), A.kernels().info().front().plan.contraction};
+    return std::pair{values_of(applied(A, random_vector(A, 5))), A.kernels().info().front().plan[key::contraction]};
   };
   const auto expected = result(simplest, std::make_shared<InterpreterDevice>()).first;
   const auto [found, contraction] = result("contraction=separable", device::make_device("host", 1));
@@ -121,7 +123,7 @@ TEST(SeparableContraction, AnotherOneTakesWhatItDoesNotServe) {
     Problem problem(std::move(mesh), 2);
     const op::Operator A(problem.form(form), planned({.shared_device = std::make_shared<InterpreterDevice>(),
                                                       .plan = "contraction=separable"}));
-    return std::string(kernel::name(A.kernels().info().front().plan.contraction));
+    return std::string(kernel::name(A.kernels().info().front().plan[key::contraction]));
   };
   EXPECT_EQ(contraction(box("hexahedron"), "u*v*dx"), "separable");
   EXPECT_EQ(contraction(box("hexahedron"), "x[0]*u*v*dx"), "collocated");
@@ -135,7 +137,7 @@ TEST(SeparableContraction, IsTakenOnBoxes) {
     Problem problem(box("hexahedron", 16 / degree), degree);
     for (const char* form : {"u*v*dx", "inner(grad(u), grad(v))*dx"}) {
       const op::Operator A(problem.form(form), planned({.threads = 1}));
-      EXPECT_EQ(A.kernels().info().front().plan.contraction, kernel::Contraction::separable) << form << degree;
+      EXPECT_EQ(A.kernels().info().front().plan[key::contraction], kernel::Contraction::separable) << form << degree;
     }
   }
 }

@@ -16,6 +16,7 @@
 #include <rafter/form/lowering.hpp>
 #include <rafter/machine/typical.hpp>
 #include <rafter/operator/generate/matrix_builder.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/space/layout.hpp>
 #include <rafter/tune/kernel_text_cache.hpp>
 #include <rafter/tune/planner.hpp>
@@ -153,7 +154,7 @@ TEST_F(Remembered, KernelsAreNeitherPlannedNorEmittedAgain) {
   const auto again = generate();
   const auto& info = again->blocks.front().kernel.info;
   EXPECT_EQ(info.source, "// planted\n");
-  EXPECT_EQ(info.plan.vector_width, 2);
+  EXPECT_EQ(info.plan[schedule::key::vector_width], 2);
   EXPECT_EQ(info.decision.seconds, 17);
   EXPECT_TRUE(info.decision.candidates.empty());
 }

@@ -7,6 +7,7 @@
 #include <rafter/operator/linear_form.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/schedule/counts.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/space/discretisation.hpp>
 
 #include <tests/support/interpreter_device.hpp>
@@ -14,6 +15,8 @@
 
 namespace rafter::test {
 namespace {
+
+namespace key = schedule::key;
 
 const std::string varying = "((1 + x[0]*x[0])*inner(grad(u), grad(v)) + exp(x[1])*kappa*u*v)*dx + kappa*u*v*ds";
 
@@ -57,7 +60,7 @@ protected:
   static std::string meaning(const schedule::Plan& plan) {
     const std::string floats = schedule::single_keys(plan);
     if (floats.empty()) return simplest;
-    return "mapping=plain contraction=dense factors=" + std::string(kernel::name(plan.factors)) + " " + floats;
+    return "mapping=plain contraction=dense factors=" + std::string(kernel::name(plan[key::factors])) + " " + floats;
   }
   /// Checks a case on every device of `all`.
   static void check(const mesh::Mesh& mesh, const SubbatchCase& wanted, int cells_per_batch,
@@ -69,12 +72,12 @@ protected:
     problem.with("kappa", 0.7);
     const auto B = make(problem, wanted, {.shared_device = std::make_shared<InterpreterDevice>()}, meaning(plan));
     const auto expected = values_of(applied(B, random_vector(B, 3)));
-    const double rounding = plan.compute == schedule::Precision::double_precision ? 1e-13 : 0x1p-23;
+    const double rounding = plan[key::compute] == schedule::Precision::double_precision ? 1e-13 : 0x1p-23;
     const double tolerance = rounding * (wanted.degree + 1) * (wanted.degree + 1) * largest(expected);
     for (const auto& options : all) {
       const auto A = make(problem, wanted, options, full_plan(wanted));
       const auto& used = A.kernels().info().front().plan;
-      EXPECT_EQ(used.subbatches, std::min(plan.subbatches, cells_per_batch / used.vector_width));
+      EXPECT_EQ(used[key::subbatches], std::min(plan[key::subbatches], cells_per_batch / used[key::vector_width]));
       expect_action(A, 3, expected, tolerance);
     }
   }
@@ -91,7 +94,8 @@ TEST_P(Groups, GiveWhatTheSimplestProgramMeans) {
     else
       devices.push_back({.device = "checked"}); // the device finds stale and foreign accesses
     // A batch is taken in one pass or in two.
-    check(on[turn % on.size()], wanted, plan.vector_width * plan.subbatches * (turn % 2 == 0 ? 1 : 2), devices);
+    check(on[turn % on.size()], wanted, plan[key::vector_width] * plan[key::subbatches] * (turn % 2 == 0 ? 1 : 2),
+          devices);
     ++turn;
   }
 }
@@ -133,7 +137,7 @@ TEST(GroupsOfLanes, AreForDenseProductsAlone) {
     Problem problem(box(shape), 2, 0, {.cells_per_batch = 16});
     const op::Operator A(problem.form("u*v*dx"), planned({.shared_device = std::make_shared<InterpreterDevice>(),
                                                           .plan = "subbatches=2 " + plan}));
-    return A.kernels().info().front().plan.subbatches;
+    return A.kernels().info().front().plan[key::subbatches];
   };
   EXPECT_EQ(subbatches("hexahedron", ""), 1);
   EXPECT_EQ(subbatches("hexahedron", "contraction=per-derivative"), 1);

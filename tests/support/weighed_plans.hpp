@@ -29,7 +29,8 @@ inline op::GeneratedKernel weighed(const Problem& problem, const std::string& fo
 /// Returns the names of the storages of factors among the candidates.
 inline std::set<std::string> recipe_names_of(const op::GeneratedKernel& kernel) {
   std::set<std::string> result;
-  for (const auto& candidate : kernel.info.decision.candidates) result.insert(kernel::name(candidate.plan.factors));
+  for (const auto& candidate : kernel.info.decision.candidates)
+    result.insert(kernel::name(candidate.plan[schedule::key::factors]));
   return result;
 }
 

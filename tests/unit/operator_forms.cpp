@@ -87,7 +87,7 @@ const std::vector<std::string> plans{"mapping=plain",
 TEST(OperatorPlans, name_every_mapping_of_the_host) {
   for (const auto& name : schedule::mapping_names(schedule::Target()))
     EXPECT_TRUE(std::any_of(plans.begin(), plans.end(), [&](const std::string& plan) {
-      return schedule::parse_plan(plan).mapping == name;
+      return schedule::parse_plan(plan)[schedule::key::mapping].name == name;
     })) << name;
 }
 

@@ -9,6 +9,7 @@
 #include <rafter/operator/operator.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/operator/run/sparse_matrix.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
 
 #include "../support/opencl.hpp"
 #include "../support/operator_problems.hpp"
@@ -253,7 +254,7 @@ TEST_F(OpenClPlans, NameTheirMappingAndNoKeysOfOthers) {
     for (const char* key : {"prefetch", "stores"}) EXPECT_EQ(text.find(key), std::string::npos) << text;
     for (const char* key : {"patches", "gathers", "indices"})
       EXPECT_EQ(text.find(key) != std::string::npos, has_lanes) << text;
-    EXPECT_EQ(info.plan.vector_width > 1, has_lanes) << text;
+    EXPECT_EQ(info.plan[schedule::key::vector_width] > 1, has_lanes) << text;
     EXPECT_EQ(schedule::parse_plan(text), info.plan) << text;
   }
 }

@@ -13,6 +13,7 @@
 #include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/operator/generate/kernel_target.hpp>
 #include <rafter/operator/operator_options.hpp>
+#include <rafter/schedule/mapping.hpp>
 #include <rafter/tune/device_probe.hpp>
 
 #include "../support/box_meshes.hpp"
@@ -110,7 +111,7 @@ TEST(TargetsWithoutADevice, HavePlansAndTextsButNoPrograms) {
   const auto built = on_deformed_hexahedra("inner(u, v)*dx", for_target(h200()));
   EXPECT_EQ(built->options.device, nullptr);
   const auto& info = built->blocks.at(0).kernel.info;
-  EXPECT_EQ(info.plan.mapping, "cell_per_item");
+  EXPECT_EQ(info.plan[schedule::key::mapping].name, "cell_per_item");
   EXPECT_NE(info.source.find("void entry_kernel("), std::string::npos);
   EXPECT_THROW(op::compile(std::array{built}), base::InternalError);
 }
@@ -118,7 +119,7 @@ TEST(TargetsWithoutADevice, HavePlansAndTextsButNoPrograms) {
 TEST(TargetsWithoutADevice, TakeStoredFactorsWhereMemoryCostsLessThanWorkArrays) {
   const auto built = on_deformed_hexahedra("inner(u, v)*dx", for_target(h200()));
   const auto& plan = built->blocks.at(0).kernel.info.plan;
-  EXPECT_EQ(plan.factors.kind, kernel::FactorStorage::Kind::store) << schedule::to_string(plan);
+  EXPECT_EQ(plan[schedule::key::factors].kind, kernel::FactorStorage::Kind::store) << schedule::to_string(plan);
 }
 
 TEST(TargetsWithoutADevice, InLanguagesThatNothingIsWrittenInAreRefused) {

@@ -6,6 +6,7 @@
 #include <rafter/base/text.hpp>
 #include <rafter/report/plan_list.hpp>
 #include <rafter/report/table.hpp>
+#include <rafter/schedule/contraction_keys.hpp>
 #include <rafter/schedule/plan.hpp>
 
 namespace rafter::report {
@@ -72,9 +73,8 @@ TEST(PlanList, EqualPlansHaveOneLetter) {
 
 TEST(PlanList, LettersGoOnBehindTheAlphabet) {
   PlanList plans;
-  schedule::Plan plan;
   std::vector<std::string> labels;
-  for (plan.unroll = 0; plan.unroll < 27; ++plan.unroll) labels.push_back(plans.label(plan));
+  for (int i = 0; i < 27; ++i) labels.push_back(plans.label(schedule::Plan().set(schedule::key::unroll, i)));
   EXPECT_EQ(labels[25], "Z");
   EXPECT_EQ(labels[26], "AA");
 }

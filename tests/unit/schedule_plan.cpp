@@ -2,8 +2,13 @@
 // A plan is a value that is printed as one line and read back; messages about mistakes say what is accepted.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include <rafter/base/error.hpp>
+#include <rafter/schedule/cell_per_item.hpp>
+#include <rafter/schedule/contraction_keys.hpp>
 #include <rafter/schedule/mapping.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/schedule/matrix_product.hpp>
 #include <rafter/schedule/plan.hpp>
 
@@ -28,14 +33,15 @@ void expect_refused(const std::string& text, const std::vector<std::string>& par
 }
 
 TEST(Plan, ScatterIsPrintedWithCellPerItemAlone) {
-  Plan plan{.mapping = "cell_per_item", .vector_width = 1, .scatter = Scatter::coloured};
+  Plan plan;
+  plan.set(key::mapping, mapping_named("cell_per_item")).set(key::vector_width, 1).set(key::scatter, Scatter::coloured);
   EXPECT_NE(to_string(plan).find(" scatter=coloured "), std::string::npos);
   EXPECT_EQ(parse_plan(to_string(plan)), plan);
   EXPECT_EQ(short_name(plan), "mapping=cell_per_item scatter=coloured");
   EXPECT_EQ(parse_plan(short_name(plan)), plan);
-  plan.prefetch = false; // hosts alone have it
+  plan.set(key::prefetch, false); // hosts alone have it
   EXPECT_EQ(short_name(plan), "mapping=cell_per_item scatter=coloured");
-  plan.mapping = "simd_cells";
+  plan.set(key::mapping, mapping_named("simd_cells"));
   EXPECT_EQ(to_string(plan).find("scatter"), std::string::npos);
   expect_refused("scatter=colored", {"coloured"});
 }
@@ -58,24 +64,17 @@ TEST(Plan, EveryPlanIsParsedBackFromItsText) {
                          accumulate = single_if(vector_width == 2 && even_odd == 0);
               const char* flags = vector_width == 8 ? "O2" : "";
               const int subbatches = even_odd == 4 ? std::min(vector_width, 8) : 1;
-              const Plan plan{.contraction = contraction,
-                              .factors = factors,
-                              .mapping = mapping,
-                              .vector_width = vector_width,
-                              .even_odd = even_odd,
-                              .rows = even_odd + 1,
-                              .subbatches = subbatches,
-                              .unroll = 3 * even_odd,
-                              .has_patches = vector_width > 2,
-                              .has_dof_lists = vector_width == 4,
-                              .gathers_by_lane = even_odd > 0,
-                              .prefetch = vector_width % 4 == 0,
-                              .is_streaming = vector_width == 8,
-                              .storage = storage,
-                              .compute = compute,
-                              .accumulate = accumulate,
-                              .compiler = compiler,
-                              .flags = flags};
+              Plan plan;
+              plan.set(key::contraction, contraction).set(key::factors, factors);
+              plan.set(key::mapping, mapping_named(mapping)).set(key::vector_width, vector_width);
+              plan.set(key::even_odd, even_odd).set(key::rows, even_odd + 1).set(key::unroll, 3 * even_odd);
+              plan.set(key::subbatches, subbatches).set(key::patches, vector_width > 2);
+              plan.set(key::indices, vector_width == 4 ? Indices::dofs : Indices::runs);
+              plan.set(key::gathers, even_odd > 0 ? Gathers::scalar : Gathers::vector);
+              plan.set(key::prefetch, vector_width % 4 == 0);
+              plan.set(key::stores, vector_width == 8 ? Stores::streaming : Stores::cached);
+              plan.set(key::storage, storage).set(key::compute, compute).set(key::accumulate, accumulate);
+              plan.set(key::compiler, compiler).set(key::flags, flags);
               const std::string text = to_string(plan);
               EXPECT_EQ(parse_plan(text), without_unused_keys(plan)) << text;
               EXPECT_EQ(text.find('\n'), std::string::npos);
@@ -84,13 +83,24 @@ TEST(Plan, EveryPlanIsParsedBackFromItsText) {
   EXPECT_EQ(count, 5 * 6 * 5 * 3 * 3 * static_cast<int>(mappings().size()));
 }
 
+TEST(Plan, EveryStorageOfFactorsHasANumberOfItsOwn) {
+  using Key = KeyOf<FactorStorage>;
+  std::set<int> numbers;
+  for (const char* text : {"recompute", "recompute-merged", "store", "store-merged", "store-law", "store-merged-law",
+                           "partial-1", "partial-1-merged", "partial-1-law", "partial-1-merged-law", "partial-999"}) {
+    const auto factors = *kernel::parse_factor_storage(text);
+    EXPECT_EQ(Key::value(Key::number(factors)), factors) << text;
+    EXPECT_TRUE(numbers.insert(Key::number(factors)).second) << text;
+  }
+}
+
 TEST(Plan, AbsentKeysKeepTheirDefault) {
   EXPECT_EQ(parse_plan(""), Plan{});
   EXPECT_EQ(parse_plan("  \n"), Plan{});
   Plan plan;
-  plan.vector_width = 4;
+  plan.set(key::vector_width, 4);
   EXPECT_EQ(parse_plan("vector_width=4"), plan);
-  plan.mapping = "plain";
+  plan.set(key::mapping, mapping_named("plain"));
   EXPECT_EQ(parse_plan("  mapping=plain   vector_width=4 "), plan);
   EXPECT_EQ(parse_plan("\tmapping=plain\r\n\tvector_width=4\n"), plan);
 }
@@ -122,14 +132,14 @@ TEST(Plan, PlansThatDifferHaveDifferentNamesInATable) {
 }
 
 TEST(Plan, LanesThatAreNotGivenFillSixtyFourBytes) {
-  EXPECT_EQ(parse_plan("compute=double").vector_width, 8);
-  EXPECT_EQ(parse_plan("compute=float").vector_width, 16);
-  EXPECT_EQ(parse_plan("vector_width=4 compute=float").vector_width, 4);
-  EXPECT_EQ(parse_plan("storage=float").vector_width, 8);
+  EXPECT_EQ(parse_plan("compute=double")[key::vector_width], 8);
+  EXPECT_EQ(parse_plan("compute=float")[key::vector_width], 16);
+  EXPECT_EQ(parse_plan("vector_width=4 compute=float")[key::vector_width], 4);
+  EXPECT_EQ(parse_plan("storage=float")[key::vector_width], 8);
 }
 
 TEST(Plan, SumsInFloatsNeedAddendsInFloats) {
-  EXPECT_EQ(parse_plan("accumulate=float compute=float").accumulate, Precision::single_precision);
+  EXPECT_EQ(parse_plan("accumulate=float compute=float")[key::accumulate], Precision::single_precision);
   for (const char* text : {"accumulate=float", "accumulate=float storage=float", "compute=double accumulate=float"})
     expect_refused(text, {"accumulate=float needs compute=float"});
 }

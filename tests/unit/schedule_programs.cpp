@@ -11,6 +11,7 @@
 #include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/schedule/counts.hpp>
 #include <rafter/schedule/mapping.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
 #include <tests/support/operator_problems.hpp>
 #include <tests/support/text_device.hpp>
 
@@ -23,14 +24,12 @@ struct Printed {
 
 TEST(Lowering, BatchesThatAreNoGroupsOfLanesAreRefused) {
   schedule::Plan plan;
-  plan.vector_width = 8;
   for (const int cells_per_batch : {4, 12, 20}) {
     schedule::LoweringInput input;
     input.access.cells_per_batch = cells_per_batch;
     EXPECT_THROW((void)schedule::lower(input, plan), base::InternalError) << cells_per_batch;
   }
-  plan.vector_width = 4;
-  plan.subbatches = 4;
+  plan.set(schedule::key::vector_width, 4).set(schedule::key::subbatches, 4);
   schedule::LoweringInput input;
   input.access.cells_per_batch = 8;
   EXPECT_THROW((void)schedule::lower(input, plan), base::InternalError);

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Candidates are the product of all axes, without combinations that make no sense.
+// Candidates are the product over all keys, without combinations that make no sense.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
 #include <rafter/base/text.hpp>
+#include <rafter/schedule/key_registry.hpp>
 #include <rafter/schedule/mapping.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/tune/candidates.hpp>
 
 namespace rafter::tune {
 namespace {
 
-PlanningProblem hexahedron() {
-  PlanningProblem problem;
+namespace key = schedule::key;
+
+schedule::PlanningProblem hexahedron() {
+  schedule::PlanningProblem problem;
   problem.is_tensor = true;
   problem.num_dofs = 125;
   problem.num_points = 125;
@@ -22,8 +26,8 @@ PlanningProblem hexahedron() {
   return problem;
 }
 
-PlanningProblem tetrahedron() {
-  PlanningProblem problem;
+schedule::PlanningProblem tetrahedron() {
+  schedule::PlanningProblem problem;
   problem.num_dofs = 10;
   problem.num_points = 4;
   problem.factor_storages = {kernel::FactorStorage::recompute};
@@ -50,13 +54,13 @@ TEST(Candidates, AreDifferentPlansThatAreParsedBack) {
   }
 }
 
-TEST(Candidates, EveryAxisIsAKeyOfPlansAndHasAUsualValue) {
-  for (const auto& axis : axes())
+TEST(Candidates, EveryKeyThatIsTriedHasAUsualValue) {
+  for (const auto* key : schedule::key_registry().varied())
     for (const auto& problem : {hexahedron(), tetrahedron()}) {
-      const auto usual = axis.values(problem, {});
-      ASSERT_FALSE(usual.empty()) << axis.key;
+      const auto usual = key->tried(problem, {});
+      ASSERT_FALSE(usual.empty()) << key->name;
       schedule::Plan plan;
-      EXPECT_NO_THROW(schedule::set(plan, std::string(axis.key), usual.front())) << axis.key;
+      EXPECT_NO_THROW(key->read(plan, usual.front())) << key->name;
     }
 }
 
@@ -83,7 +87,7 @@ TEST(Candidates, DenseProductsDifferInRegistersAndText) {
 }
 
 TEST(Candidates, DenseProductsTakeSeveralGroupsWhereABatchHasThem) {
-  const auto subbatches = [](PlanningProblem problem, int batch, int of_register) {
+  const auto subbatches = [](schedule::PlanningProblem problem, int batch, int of_register) {
     problem.cells_per_batch = batch;
     problem.register_width = of_register;
     problem.compilers = {"default", "clang"};
@@ -101,7 +105,7 @@ TEST(Candidates, DenseProductsTakeSeveralGroupsWhereABatchHasThem) {
   EXPECT_EQ(subbatches(large, 16, 4), std::set<std::string>({"2", "4"}));
   auto problem = tetrahedron();
   problem.register_width = 2;
-  for (const auto& plan : candidates(problem)) EXPECT_LE(plan.vector_width * plan.subbatches, 8);
+  for (const auto& plan : candidates(problem)) EXPECT_LE(plan[key::vector_width] * plan[key::subbatches], 8);
 }
 
 TEST(Candidates, EvenOddThresholdsDifferInWhatTheyDo) {
@@ -129,11 +133,12 @@ TEST(Candidates, StreamWholeLinesAlone) {
   problem.streams_outputs = true;
   problem.cells_per_batch = 8;
   problem.register_width = 4;
-  for (const auto& plan : candidates(problem)) EXPECT_EQ(plan.is_streaming, plan.vector_width == 8) << to_string(plan);
+  for (const auto& plan : candidates(problem))
+    EXPECT_EQ(plan[key::stores] == schedule::Stores::streaming, plan[key::vector_width] == 8) << to_string(plan);
 }
 
 TEST(Candidates, IndicesOfDofsWhereRunsSaveNothing) {
-  const auto indices = [](PlanningProblem problem, bool has_longer_runs, double share) {
+  const auto indices = [](schedule::PlanningProblem problem, bool has_longer_runs, double share) {
     problem.has_longer_runs = has_longer_runs;
     problem.whole_runs_share = share;
     return values(candidates(problem), "indices");
@@ -176,9 +181,9 @@ TEST(Candidates, PointsInLanesWhereTheArraysAreLargeAndLinesFillRegisters) {
     problem.points_per_axis = points;
     problem.num_points = points * points * points;
     for (const auto& plan : candidates(problem))
-      if (plan.mapping == "simd_points") {
-        EXPECT_EQ(plan.contraction, kernel::Contraction::collocated);
-        EXPECT_EQ(plan.vector_width, 8);
+      if (plan[key::mapping].name == "simd_points") {
+        EXPECT_EQ(plan[key::contraction], kernel::Contraction::collocated);
+        EXPECT_EQ(plan[key::vector_width], 8);
       }
     return values(candidates(problem), "mapping").contains("simd_points");
   };
@@ -199,14 +204,15 @@ TEST(Candidates, VectorsOfTwoRegistersAreCompiledByClangAlone) {
   EXPECT_EQ(values(candidates(problem), "vector_width"), std::set<std::string>{"4"});
   problem.compilers = {"default", "clang"};
   std::set<std::string> of_wide, of_usual;
-  for (const auto& plan : candidates(problem)) (plan.vector_width > 4 ? of_wide : of_usual).insert(plan.compiler);
+  for (const auto& plan : candidates(problem))
+    (plan[key::vector_width] > 4 ? of_wide : of_usual).insert(plan[key::compiler]);
   EXPECT_EQ(of_wide, std::set<std::string>{"clang"});
   EXPECT_EQ(of_usual, std::set<std::string>{""});
   problem.cells_per_batch = 16;
   problem.register_width = 8;
   of_usual.clear();
   for (const auto& plan : candidates(problem))
-    if (plan.vector_width == 8) of_usual.insert(plan.compiler);
+    if (plan[key::vector_width] == 8) of_usual.insert(plan[key::compiler]);
   EXPECT_EQ(of_usual, (std::set<std::string>{"", "clang"}));
 }
 
@@ -225,7 +231,7 @@ TEST(Candidates, AsManyLanesAsARegisterHoldsOrTwice) {
         std::pair(2, std::set<std::string>{"2", "4"}), std::pair(1, std::set<std::string>{"2", "4"})}) {
     problem.register_width = register_width;
     EXPECT_EQ(values(candidates(problem), "vector_width"), expected) << register_width;
-    EXPECT_EQ(candidates(problem).front().vector_width, usual_width(8, register_width));
+    EXPECT_EQ(candidates(problem).front()[key::vector_width], schedule::usual_width(8, register_width));
   }
 }
 
@@ -234,10 +240,10 @@ TEST(Candidates, OneCellAfterTheOtherOnlyWithoutLanes) {
   EXPECT_FALSE(values(candidates(problem), "mapping").contains("plain"));
   problem.cells_per_batch = 1;
   EXPECT_EQ(values(candidates(problem), "mapping"), std::set<std::string>{"plain"});
-  for (const auto& plan : candidates(problem)) EXPECT_EQ(plan.vector_width, 1);
+  for (const auto& plan : candidates(problem)) EXPECT_EQ(plan[key::vector_width], 1);
 }
 
-TEST(Candidates, SimilarityFallsWithEveryAxisThatDiffers) {
+TEST(Candidates, SimilarityFallsWithEveryKeyThatDiffers) {
   const auto plan = schedule::parse_plan("factors=store even_odd=4");
   EXPECT_EQ(similarity(plan, plan), 1);
   double before = 1;
@@ -254,7 +260,7 @@ TEST(Candidates, SimilarityFallsWithEveryAxisThatDiffers) {
 
 TEST(Candidates, SimilarityPairsKeysByName) {
   // Plans for the items of groups have fewer keys, and keys that others have not.
-  const auto shared = [](const char* key) { return std::ranges::find(axes(), key, &Axis::key)->shared; };
+  const auto shared = [](const char* key) { return schedule::key_registry().named(key).shared; };
   const auto host = schedule::parse_plan("factors=store"),
              items = schedule::parse_plan("factors=store mapping=cell_per_item"),
              lanes = schedule::parse_plan("factors=recompute mapping=cell_per_item vector_width=4");

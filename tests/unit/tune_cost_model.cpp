@@ -6,16 +6,17 @@
 
 #include <rafter/machine/device_record.hpp>
 #include <rafter/machine/typical.hpp>
+#include <rafter/schedule/planning_problem.hpp>
 #include <rafter/tune/cost_model.hpp>
 #include <rafter/tune/cost_weights.hpp>
 #include <rafter/tune/features.hpp>
-#include <rafter/tune/planning_problem.hpp>
+#include <rafter/tune/plan_lowering.hpp>
 
 namespace rafter::tune {
 namespace {
 
-PlanningProblem problem_of(double num_batches) {
-  PlanningProblem problem;
+schedule::PlanningProblem problem_of(double num_batches) {
+  schedule::PlanningProblem problem;
   problem.num_batches = num_batches;
   problem.input_bytes = 1000;
   problem.output_bytes = 500;

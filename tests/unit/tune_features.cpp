@@ -2,8 +2,9 @@
 // Features are counted from loop programs; those of small programs are compared with counts by hand.
 #include <gtest/gtest.h>
 
+#include <rafter/schedule/planning_problem.hpp>
 #include <rafter/tune/features.hpp>
-#include <rafter/tune/planning_problem.hpp>
+#include <rafter/tune/plan_lowering.hpp>
 
 namespace rafter::tune {
 namespace {
@@ -20,7 +21,7 @@ Features count(const std::string& body) {
                               "(block " +
                               body + "))\n");
   plan.data_bytes = 100;
-  PlanningProblem problem;
+  schedule::PlanningProblem problem;
   problem.cells_per_batch = 4;
   problem.input_bytes = 20;
   problem.output_bytes = 3;

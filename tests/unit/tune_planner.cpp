@@ -9,7 +9,10 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/machine/typical.hpp>
+#include <rafter/schedule/contraction_keys.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/tune/candidates.hpp>
+#include <rafter/tune/plan_lowering.hpp>
 #include <rafter/tune/planner.hpp>
 #include <rafter/tune/store.hpp>
 #include <rafter/tune/unweighed_plans.hpp>
@@ -18,6 +21,8 @@
 
 namespace rafter::tune {
 namespace {
+
+namespace key = schedule::key;
 
 /// The plans of this kernel on hexahedra differ in the length of a loop; the lowered ones are recorded.
 class Kernel final : public PlanLowering {
@@ -42,10 +47,10 @@ public:
                             length(plan), body))};
   }
   static int length(const schedule::Plan& plan) {
-    return 100 + (plan.contraction == kernel::Contraction::collocated ? 0 : 200) +
-           (plan.factors == kernel::FactorStorage::store ? 0 : 50) + (plan.even_odd == 0 ? 20 : 0);
+    return 100 + (plan[key::contraction] == kernel::Contraction::collocated ? 0 : 200) +
+           (plan[key::factors] == kernel::FactorStorage::store ? 0 : 50) + (plan[key::even_odd] == 0 ? 20 : 0);
   }
-  PlanningProblem problem;
+  schedule::PlanningProblem problem;
   std::map<std::string, int> num_lowered;
   std::function<bool(const schedule::Plan&)> refuses = [](const schedule::Plan&) { return false; };
 };
@@ -75,7 +80,7 @@ TEST(Planner, WeighsAllOnRequestEachProgramOnce) {
 TEST(Planner, WithoutTimingsTheUsualCompilerIsTaken) {
   Kernel kernel;
   kernel.problem.compilers = {"default", "clang"};
-  EXPECT_EQ(Planner().decide(kernel.problem, kernel).plan.compiler, "");
+  EXPECT_EQ(Planner().decide(kernel.problem, kernel).plan[key::compiler], "");
 }
 
 TEST(Planner, VectorsOfSeveralRegistersAreForClang) {
@@ -83,12 +88,12 @@ TEST(Planner, VectorsOfSeveralRegistersAreForClang) {
   kernel.problem.register_width = 4;
   const Planner planner({.machine = machine::typical_machine(256)});
   for (const auto& candidate : planner.decide(kernel.problem, kernel).candidates)
-    EXPECT_EQ(candidate.plan.vector_width, 4);
+    EXPECT_EQ(candidate.plan[key::vector_width], 4);
   kernel.problem.compilers = {"default", "clang"};
   int num_wide = 0;
   for (const auto& candidate : planner.decide(kernel.problem, kernel).candidates) {
-    EXPECT_EQ(candidate.plan.compiler, candidate.plan.vector_width > 4 ? "clang" : "");
-    num_wide += candidate.plan.vector_width > 4 ? 1 : 0;
+    EXPECT_EQ(candidate.plan[key::compiler], candidate.plan[key::vector_width] > 4 ? "clang" : "");
+    num_wide += candidate.plan[key::vector_width] > 4 ? 1 : 0;
   }
   EXPECT_GT(num_wide, 0);
 }
@@ -99,16 +104,16 @@ TEST(Planner, TransfersTakeTwoRegistersWhereClangSplitsThem) {
     return plan_transfer(cells_per_batch, planner, schedule::Target(), {std::move(names), {"default", "O2"}});
   };
   const auto split = plan(4, {"default", "clang"});
-  EXPECT_EQ(split.vector_width, 8);
-  EXPECT_EQ(split.compiler, "clang");
-  EXPECT_EQ(split.flags, "O2");
-  EXPECT_FALSE(split.prefetch);
-  EXPECT_EQ(plan(4, {"default"}).vector_width, 4);
-  EXPECT_EQ(plan(4, {"default"}).compiler, "");
-  EXPECT_EQ(plan(2, {"default", "clang"}).vector_width, 4);
+  EXPECT_EQ(split[key::vector_width], 8);
+  EXPECT_EQ(split[key::compiler], "clang");
+  EXPECT_EQ(split[key::flags], "O2");
+  EXPECT_FALSE(split[key::prefetch]);
+  EXPECT_EQ(plan(4, {"default"})[key::vector_width], 4);
+  EXPECT_EQ(plan(4, {"default"})[key::compiler], "");
+  EXPECT_EQ(plan(2, {"default", "clang"})[key::vector_width], 4);
   for (const int cells : {8, 64}) { // a register holds the patches of a batch
-    EXPECT_EQ(plan(8, {"default", "clang"}, cells).vector_width, 8);
-    EXPECT_EQ(plan(8, {"default", "clang"}, cells).compiler, "");
+    EXPECT_EQ(plan(8, {"default", "clang"}, cells)[key::vector_width], 8);
+    EXPECT_EQ(plan(8, {"default", "clang"}, cells)[key::compiler], "");
   }
 }
 

@@ -16,9 +16,10 @@
 #include <rafter/base/error.hpp>
 #include <rafter/machine/estimate.hpp>
 #include <rafter/schedule/plan.hpp>
+#include <rafter/schedule/planning_problem.hpp>
+#include <rafter/tune/cost_model.hpp>
 #include <rafter/tune/decision.hpp>
 #include <rafter/tune/features.hpp>
-#include <rafter/tune/planning_problem.hpp>
 #include <rafter/tune/search.hpp>
 
 #include <tests/support/source_directory.hpp>
@@ -107,7 +108,7 @@ std::vector<Candidate> recorded_sweep(const nlohmann::json& record, const nlohma
   for (const char* key : {"steadiness", "cpu_share"}) // older sweeps lack these keys, on which nothing here depends
     if (!machine_record.contains(key)) machine_record[key] = 0.0;
   const auto machine = machine::from_json(machine_record.dump());
-  PlanningProblem problem;
+  schedule::PlanningProblem problem;
   problem.cells_per_batch = kernel.at("cells_per_batch").get<int>();
   problem.num_batches = kernel.at("batches").get<double>();
   problem.num_threads = record.at("threads").get<int>();
@@ -238,10 +239,10 @@ TEST(Search, BoundsThatAPlanDisprovesAreNotTrusted) {
 TEST(Search, PlansThatCannotRunLose) {
   auto sweep = made_sweep(4);
   for (auto& c : sweep)
-    if (c.plan.compiler.empty()) c.measured_seconds = std::numeric_limits<double>::infinity();
+    if (c.plan[schedule::key::compiler].empty()) c.measured_seconds = std::numeric_limits<double>::infinity();
   Machine machine(sweep);
   const auto found = search(unmeasured(sweep), machine.measure());
-  EXPECT_EQ(found.front().plan.compiler, "clang");
+  EXPECT_EQ(found.front().plan[schedule::key::compiler], "clang");
   for (auto& c : sweep) c.measured_seconds = std::numeric_limits<double>::infinity();
   Machine broken(sweep);
   EXPECT_THROW((void)search(unmeasured(sweep), broken.measure()), base::EnvironmentError);

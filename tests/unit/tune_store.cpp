@@ -12,8 +12,8 @@
 
 #include <rafter/machine/typical.hpp>
 #include <rafter/schedule/plan.hpp>
+#include <rafter/schedule/planning_problem.hpp>
 #include <rafter/tune/decision.hpp>
-#include <rafter/tune/planning_problem.hpp>
 #include <rafter/tune/search.hpp>
 #include <rafter/tune/store.hpp>
 
@@ -246,7 +246,7 @@ TEST_F(StoreTest, ThreadsAndProcessesWriteAtTheSameTime) {
 TEST_F(StoreTest, KeysDistinguishKernelsSizesThreadsAndCompilers) {
   const Store store(file());
   const auto machine = machine::typical_machine();
-  PlanningProblem problem;
+  schedule::PlanningProblem problem;
   problem.text = "mass";
   problem.num_batches = 10;
   problem.input_bytes = problem.output_bytes = 1000;
@@ -257,11 +257,11 @@ TEST_F(StoreTest, KeysDistinguishKernelsSizesThreadsAndCompilers) {
     change(other);
     return store.key(other, machine) != key;
   };
-  EXPECT_TRUE(changed([](PlanningProblem& p) { p.text = "laplace"; }));
-  EXPECT_TRUE(changed([](PlanningProblem& p) { p.num_batches = 1e7; }));
-  EXPECT_FALSE(changed([](PlanningProblem& p) { p.num_batches = 11; }));
-  EXPECT_TRUE(changed([](PlanningProblem& p) { p.num_threads = 2; }));
-  EXPECT_TRUE(changed([](PlanningProblem& p) { p.compilers = {"default", "default"}; }));
+  EXPECT_TRUE(changed([](schedule::PlanningProblem& p) { p.text = "laplace"; }));
+  EXPECT_TRUE(changed([](schedule::PlanningProblem& p) { p.num_batches = 1e7; }));
+  EXPECT_FALSE(changed([](schedule::PlanningProblem& p) { p.num_batches = 11; }));
+  EXPECT_TRUE(changed([](schedule::PlanningProblem& p) { p.num_threads = 2; }));
+  EXPECT_TRUE(changed([](schedule::PlanningProblem& p) { p.compilers = {"default", "default"}; }));
   auto other_machine = machine;
   other_machine.levels.front().bytes *= 2;
   EXPECT_NE(store.key(problem, other_machine), key);

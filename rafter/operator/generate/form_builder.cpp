@@ -391,7 +391,7 @@ StoredNumbers stored_numbers(const GeneratedBlock& block) {
 
 double stored_bytes(const GeneratedBlock& block) {
   const auto [at_points, per_cell] = stored_numbers(block);
-  const bool is_double = block.kernel.info.plan.storage == schedule::Precision::double_precision;
+  const bool is_double = block.kernel.info.plan[schedule::key::storage] == schedule::Precision::double_precision;
   return (is_double ? 8.0 : 4.0) * static_cast<double>(at_points + per_cell);
 }
 
@@ -450,7 +450,10 @@ private:
   }
   void add(const std::string& source, const schedule::Plan& plan, std::shared_ptr<const device::Program>& program) {
     if (source.empty() || program != nullptr) return;
-    jobs_.push_back({source, {.language = device_->language(), .compiler = plan.compiler, .flag_set = plan.flags}});
+    jobs_.push_back({source,
+                     {.language = device_->language(),
+                      .compiler = plan[schedule::key::compiler],
+                      .flag_set = plan[schedule::key::flags]}});
     programs_.push_back(&program);
   }
   device::Device* device_ = nullptr;

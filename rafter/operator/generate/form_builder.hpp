@@ -111,7 +111,7 @@ struct GeneratedForm {
   schedule::Precision vectors() const {
     const bool is_action = form.rank == 2 && purpose == Purpose::action;
     if (!is_action) return schedule::Precision::double_precision;
-    return options.plan ? options.plan->accumulate : options.precision;
+    return options.plan ? (*options.plan)[schedule::key::accumulate] : options.precision;
   }
   /// Bytes of a number in these vectors.
   int word_bytes() const { return vectors() == schedule::Precision::double_precision ? 8 : 4; }

@@ -13,7 +13,10 @@
 #include <rafter/kernel/folding.hpp>
 #include <rafter/kernel/separable.hpp>
 #include <rafter/operator/generate/kernel_target.hpp>
+#include <rafter/schedule/cell_per_item.hpp>
+#include <rafter/schedule/contraction_keys.hpp>
 #include <rafter/schedule/counts.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/space/layout.hpp>
 #include <rafter/tune/candidates.hpp>
 #include <rafter/tune/unweighed_plans.hpp>
@@ -21,6 +24,8 @@
 namespace rafter::op {
 
 namespace {
+
+namespace key = schedule::key;
 
 /// First indices of the atoms of a kind that a function reads, in ascending order.
 std::vector<int> indices_of(const kernel::QFunction& function, kernel::AtomKind kind) {
@@ -73,7 +78,7 @@ schedule::Scatter usual_scatter(const KernelSpecification& specification, const 
   if (!adds) return schedule::Scatter::atomic;
   const auto target = options.target->target;
   const auto usual = schedule::usual_plan(target);
-  if (schedule::has_items(usual) && schedule::has_cell_lanes(usual)) return usual.scatter;
+  if (schedule::has_items(usual) && schedule::has_cell_lanes(usual)) return usual[key::scatter];
   const bool is_worth_lists = !runs_few_times(specification, options) && specification.purpose == Purpose::action;
   return is_worth_lists && !target.has_atomic_doubles ? schedule::Scatter::two_pass : schedule::Scatter::atomic;
 }
@@ -103,8 +108,8 @@ std::string surroundings_of(const KernelSpecification& specification) {
 
 KernelGenerator::KernelGenerator(const KernelSpecification& specification, const KernelOptions& options)
     : specification_(specification), options_(options), lowering_(with_choices(cell_kernel(specification))) {
-  const auto first =
-      kernel().input_of(kernel().choices.front().functions.main, contraction(schedule::Plan().contraction, is_facet()));
+  const auto first = kernel().input_of(kernel().choices.front().functions.main,
+                                       contraction(schedule::Plan()[key::contraction], is_facet()));
   is_too_large_ = is_matrix() && is_too_large(kernel::cell_matrix_size(first));
   has_modes_ = !is_matrix() && kernel::modal_degree(first).has_value();
   is_separable_ = !is_matrix() && kernel::separable_form(first).has_value();
@@ -121,7 +126,7 @@ tune::CellKernel KernelGenerator::with_choices(tune::CellKernel result) {
   // choice.
   kernel::CurvedMap curved{{.fields = result.cell.fields,
                             .function = {},
-                            .contraction = contraction(schedule::Plan().contraction, result.cell.is_facet()),
+                            .contraction = contraction(schedule::Plan()[key::contraction], result.cell.is_facet()),
                             .tables = nullptr}};
   result.choices =
       kernel::factor_storages(function, kernel::point_loops(function, specification_.cell.fields.quadrature),
@@ -156,7 +161,7 @@ tune::KernelPrograms KernelGenerator::generate(const tune::Decision& decision) {
   if (is_too_large_) return result;
   auto plan = decision.plan;
   const auto main = lowering_.take(plan);
-  plan.mapping = main.mapping;
+  plan.set(key::mapping, schedule::mapping_named(main.mapping));
   result.seconds = decision.seconds;
   result.main = generated(main, plan, plan);
   result.tensor_program = main.program.to_string();
@@ -237,21 +242,21 @@ schedule::Plan KernelGenerator::usual_plan() const {
   const auto factors = has_one_run ? kernel::FactorStorage::recompute : kernel().choices.front().factors;
   auto plan = tune::plan_usual(factors, specification_.cell.access.cells_per_batch, register_width(), kernel().target,
                                options_.plan.get());
-  if (!options_.plan) plan.scatter = usual_scatter(specification_, options_);
+  if (!options_.plan) plan.set(key::scatter, usual_scatter(specification_, options_));
   if (is_single(specification_, options_)) plan = computing_in_floats(plan);
-  if (is_facet()) plan.unroll = 0; // tables are data: facets that differ in their number share a text
+  if (is_facet()) plan.set(key::unroll, 0); // tables are data: facets that differ in their number share a text
   if (is_quick) take_quick_flags(plan);
   return fitted(std::move(plan));
 }
 
 /// Changes a plan into one that this kernel can follow.
 schedule::Plan KernelGenerator::fitted(schedule::Plan plan) const {
-  plan.factors = kernel().choice_of(plan).factors;
-  plan.vector_width = std::min(plan.vector_width, specification_.cell.access.cells_per_batch);
-  plan.contraction = contraction(plan.contraction, is_facet());
-  plan.subbatches = kernel::has_dense_products(plan.contraction)
-                        ? std::min(plan.subbatches, specification_.cell.access.cells_per_batch / plan.vector_width)
-                        : 1;
+  const int cells = specification_.cell.access.cells_per_batch;
+  plan.set(key::factors, kernel().choice_of(plan).factors);
+  plan.set(key::vector_width, std::min(plan[key::vector_width], cells));
+  plan.set(key::contraction, contraction(plan[key::contraction], is_facet()));
+  const bool is_dense = kernel::has_dense_products(plan[key::contraction]);
+  plan.set(key::subbatches, is_dense ? std::min(plan[key::subbatches], cells / plan[key::vector_width]) : 1);
   // Sums of functionals cancel, so that they are computed in double.
   if (specification_.cell.fields.outputs.empty()) return schedule::without_unused_keys(schedule::in_double(plan));
   // Only the action of a bilinear form may compute in floats: solvers correct its errors, while those of right-hand
@@ -260,22 +265,25 @@ schedule::Plan KernelGenerator::fitted(schedule::Plan plan) const {
   return schedule::without_unused_keys(is_action ? plan : computing_in_double(plan));
 }
 
+/// Lanes that plans usually have which compute in the precision of this one.
+int KernelGenerator::usual_width(const schedule::Plan& plan) const {
+  return schedule::usual_width(specification_.cell.access.cells_per_batch, register_width(), plan[key::compute]);
+}
+
 schedule::Plan KernelGenerator::computing_in_double(schedule::Plan plan) const {
-  if (plan.compute == schedule::Precision::double_precision) return plan;
-  plan.compute = plan.accumulate = schedule::Precision::double_precision;
-  plan.vector_width = std::min(
-      plan.vector_width, tune::usual_width(specification_.cell.access.cells_per_batch, register_width(), plan.compute));
-  return plan;
+  if (plan[key::compute] == schedule::Precision::double_precision) return plan;
+  plan.set(key::compute, schedule::Precision::double_precision);
+  plan.set(key::accumulate, schedule::Precision::double_precision);
+  return plan.set(key::vector_width, std::min(plan[key::vector_width], usual_width(plan)));
 }
 
 /// The plan with floats, in as many more lanes as registers then hold. Plans that gather patches keep their lanes,
 /// which are the patches of a batch: these save more than a wider register does.
 schedule::Plan KernelGenerator::computing_in_floats(schedule::Plan plan) const {
   plan = schedule::in_single(plan);
-  const bool gathers_patches = plan.has_patches && plan.vector_width == most_patches_per_batch();
+  const bool gathers_patches = plan[key::patches] && plan[key::vector_width] == most_patches_per_batch();
   if (schedule::may_have_lanes(plan) && !gathers_patches)
-    plan.vector_width = std::max(plan.vector_width, tune::usual_width(specification_.cell.access.cells_per_batch,
-                                                                      register_width(), plan.compute));
+    plan.set(key::vector_width, std::max(plan[key::vector_width], usual_width(plan)));
   return plan;
 }
 
@@ -288,7 +296,8 @@ schedule::Plan KernelGenerator::setup_plan(const schedule::Plan& plan, bool has_
 
 void KernelGenerator::take_quick_flags(schedule::Plan& plan) const {
   const auto known = options_.target->flag_sets;
-  if (std::ranges::find(known, schedule::quick_flags) != known.end()) plan.flags = schedule::quick_flags;
+  if (std::ranges::find(known, schedule::quick_flags) != known.end())
+    plan.set(key::flags, std::string(schedule::quick_flags));
 }
 
 /// Returns the contraction that the shape admits and that is nearest to what is asked for.
@@ -303,8 +312,8 @@ kernel::Contraction KernelGenerator::contraction(kernel::Contraction asked, bool
   return asked != Contraction::dense && has_modes_ ? Contraction::modal : Contraction::dense;
 }
 
-tune::PlanningProblem KernelGenerator::problem() const {
-  tune::PlanningProblem result;
+schedule::PlanningProblem KernelGenerator::problem() const {
+  schedule::PlanningProblem result;
   result.text = function_text_ + surroundings_of(specification_);
   result.is_tensor = element::is_tensor(specification_.shape());
   result.has_modes = has_modes_;

@@ -4,6 +4,7 @@
 
 #include <rafter/kernel/cell_matrices.hpp>
 #include <rafter/operator/generate/kernel_builder.hpp>
+#include <rafter/schedule/planning_problem.hpp>
 #include <rafter/tune/kernel_lowering.hpp>
 #include <rafter/tune/planner.hpp>
 
@@ -52,12 +53,13 @@ private:
                                    const schedule::Plan& packed) const;
   schedule::Plan usual_plan() const;
   schedule::Plan fitted(schedule::Plan plan) const;
+  int usual_width(const schedule::Plan& plan) const;
   schedule::Plan computing_in_double(schedule::Plan plan) const;
   schedule::Plan computing_in_floats(schedule::Plan plan) const;
   schedule::Plan setup_plan(const schedule::Plan& plan, bool has_fields) const;
   void take_quick_flags(schedule::Plan& plan) const;
   kernel::Contraction contraction(kernel::Contraction asked, bool has_facets) const;
-  tune::PlanningProblem problem() const;
+  schedule::PlanningProblem problem() const;
   bool streams_outputs() const;
 
   const KernelSpecification& specification_;

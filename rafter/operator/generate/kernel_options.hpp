@@ -6,7 +6,7 @@
 #include <rafter/schedule/precision.hpp>
 
 namespace rafter::schedule {
-struct Plan;
+class Plan;
 } // namespace rafter::schedule
 
 namespace rafter::device {

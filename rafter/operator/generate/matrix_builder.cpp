@@ -12,6 +12,7 @@
 #include <rafter/operator/generate/cell_unknowns.hpp>
 #include <rafter/operator/generate/kernel_target.hpp>
 #include <rafter/operator/generate/matrix_limits.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/schedule/matrix_product.hpp>
 #include <rafter/space/function_space.hpp>
 #include <rafter/tune/store.hpp>
@@ -32,8 +33,8 @@ KernelOptions cell_options(KernelOptions options) {
     const auto usual =
         schedule::usual_plan(options.target != nullptr ? options.target->target : target_of(*options.device));
     auto plan = *options.plan;
-    plan.mapping = usual.mapping;
-    if (schedule::has_items(usual)) plan.vector_width = usual.vector_width;
+    plan.set(schedule::key::mapping, usual[schedule::key::mapping]);
+    if (schedule::has_items(usual)) plan.set(schedule::key::vector_width, usual[schedule::key::vector_width]);
     options.plan = std::make_shared<const schedule::Plan>(schedule::in_double(plan));
   }
   return options;
@@ -87,7 +88,7 @@ double matrix_bytes(const System& system, const Coupling& coupling, double num_e
     cell_pairs += num_cells * per_cell * per_cell;
   }
   // Floats are stored beside the doubles that they are rounded from.
-  const double entry = plan.storage == schedule::Precision::double_precision ? 8 : 12;
+  const double entry = plan[schedule::key::storage] == schedule::Precision::double_precision ? 8 : 12;
   const double column_numbers = 8 / (block * block); // column numbers exist twice while they are found
   // Bytes of two vectors, the entries in both spaces, the incidence and tables.
   constexpr double per_cell_unknown = 16 + 4 + 4 + 8 + 8;
@@ -162,7 +163,7 @@ MatrixForecast forecast_matrix(const GeneratedForm& form) {
   result.bytes = matrix_bytes(form.system, coupling, result.entries, schedule::Plan());
   // Part of the memory that the matrix may take, because vectors and the mesh need some, too.
   constexpr double usable = 0.5;
-  const auto sizes = matrix_sizes(form.system, coupling, result.entries, schedule::Plan().vector_width);
+  const auto sizes = matrix_sizes(form.system, coupling, result.entries, schedule::Plan()[schedule::key::vector_width]);
   result.fits = result.bytes <= usable * mesh::available_memory_bytes() && lack_of_places(sizes).empty() &&
                 lack_of_columns(sizes).empty();
   result.seconds = tune::predict_product({.num_rows = static_cast<double>(form.system.size()),

@@ -122,9 +122,10 @@ private:
                                                             target_of(*device_), compilers, options_.precision);
       auto& kernel = kernels_[number(direction)][field][kind];
       kernel = std::make_unique<TransferKernel>(cells, direction, plan, *device_);
-      jobs[static_cast<std::size_t>(i)] = {
-          kernel->source(),
-          {.language = device_->language(), .compiler = kernel->plan().compiler, .flag_set = kernel->plan().flags}};
+      jobs[static_cast<std::size_t>(i)] = {kernel->source(),
+                                           {.language = device_->language(),
+                                            .compiler = kernel->plan()[schedule::key::compiler],
+                                            .flag_set = kernel->plan()[schedule::key::flags]}};
     });
     const auto programs = device::compile_all(*device_, jobs);
     auto program = programs.begin();

@@ -7,6 +7,7 @@
 #include <rafter/emit/recorder.hpp>
 #include <rafter/operator/generate/kernel_target.hpp>
 #include <rafter/schedule/mapping.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/schedule/plan.hpp>
 
 namespace rafter::op {
@@ -40,9 +41,10 @@ schedule::LoweringInput lowering_input(const TransferCells& cells, TransferDirec
 
 /// The plan with as many lanes and sub-batches as batches have.
 schedule::Plan fitted(schedule::Plan plan, const TransferCells& cells) {
-  plan.vector_width = std::min(plan.vector_width, cells.cells_per_batch);
+  using namespace schedule::key;
+  plan.set(vector_width, std::min(plan[vector_width], cells.cells_per_batch));
   const bool is_dense = !element::is_tensor(cells.coarse.element->shape());
-  plan.subbatches = is_dense ? std::min(plan.subbatches, cells.cells_per_batch / plan.vector_width) : 1;
+  plan.set(subbatches, is_dense ? std::min(plan[subbatches], cells.cells_per_batch / plan[vector_width]) : 1);
   return plan;
 }
 
@@ -68,7 +70,7 @@ TransferKernel::TransferKernel(const TransferCells& cells, TransferDirection dir
 
 KernelArguments TransferKernel::bind(const device::Program& compiled, const space::Discretisation& discretisation,
                                      const std::shared_ptr<device::Device>& device) {
-  tables_ = {discretisation, device, program_, program_.plan.compute};
+  tables_ = {discretisation, device, program_, program_.plan[schedule::key::compute]};
   device::BufferRegistry kept;
   tables_.add_to(kept);
   add_cells(kept, device);
@@ -99,7 +101,7 @@ void TransferKernel::add_masks(device::BufferRegistry& registry, const std::shar
     registry.add(schedule::role::mask, static_cast<int>(i), field.factors_on(device).device_read());
   }
   if (!reads(program_.arguments, schedule::role::owned_begins, 0)) return;
-  const auto& owned = cells_.owned(plan().vector_width, device);
+  const auto& owned = cells_.owned(plan()[schedule::key::vector_width], device);
   registry.add(schedule::role::owned_begins, 0, owned.begins.device_read());
   registry.add(schedule::role::owned_places, 0, owned.places.device_read());
   registry.add(schedule::role::owned_entries, 0, owned.entries.device_read());

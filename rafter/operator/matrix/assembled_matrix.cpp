@@ -83,7 +83,8 @@ machine::Counts AssembledMatrix::counts() const {
 }
 
 std::size_t AssembledMatrix::vector_word_bytes() const {
-  return info_.plan.accumulate == schedule::Precision::double_precision ? sizeof(double) : sizeof(float);
+  return info_.plan[schedule::key::accumulate] == schedule::Precision::double_precision ? sizeof(double)
+                                                                                        : sizeof(float);
 }
 
 void AssembledMatrix::set_up(std::shared_ptr<FormData> data) {
@@ -94,7 +95,7 @@ void AssembledMatrix::set_up(std::shared_ptr<FormData> data) {
   diagonal_ = diagonal_of(pattern, entries);
   count(pattern);
   Numbers numbers;
-  if (info_.plan.storage == schedule::Precision::double_precision)
+  if (info_.plan[schedule::key::storage] == schedule::Precision::double_precision)
     numbers = Numbers(Vector(device, std::move(entries)));
   else {
     base::AlignedVector<float> rounded;
@@ -111,7 +112,7 @@ void AssembledMatrix::set_up(std::shared_ptr<FormData> data) {
 
 void AssembledMatrix::count(const SlicedPattern& pattern) {
   const double block_entries = pattern.block * pattern.block, stored = static_cast<double>(pattern.num_stored());
-  const double entry_bytes = info_.plan.storage == schedule::Precision::double_precision ? 8 : 4,
+  const double entry_bytes = info_.plan[schedule::key::storage] == schedule::Precision::double_precision ? 8 : 4,
                word_bytes = static_cast<double>(vector_word_bytes());
   info_.num_cells = pattern.num_rows;
   info_.num_batches = pattern.num_slices();

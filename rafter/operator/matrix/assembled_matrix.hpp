@@ -30,7 +30,7 @@ public:
   ~AssembledMatrix();
 
   /// Computes y = A x, or y += A x when `adds` is true. Throws InputError for vectors of another size and when x is y,
-  /// InternalError for those of another precision than the plan's (Plan::accumulate).
+  /// InternalError for those of another precision than the plan's (key::accumulate).
   void run(const Vector& x, Vector& y, bool adds) const;
   void run(const SingleVector& x, SingleVector& y, bool adds) const; ///< does the same on vectors of floats
   void diagonal(Vector& d) const;                                    ///< d_i = A_ii
@@ -39,7 +39,7 @@ public:
   const KernelInfo& info() const { return info_; }
   /// Operations and bytes of one product, in which vectors move once.
   machine::Counts counts() const;
-  /// Returns the error of rounding to the precision of the stored entries (Plan::storage): the Frobenius norm of the
+  /// Returns the error of rounding to the precision of the stored entries (key::storage): the Frobenius norm of the
   /// difference from the entries in double precision, over the norm of the matrix.
   double storage_error() const { return storage_error_; }
   /// The time that the construction took.

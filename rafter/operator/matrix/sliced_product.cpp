@@ -88,8 +88,8 @@ template void SlicedProduct::multiply(const SingleVector& x, SingleVector& y, bo
 std::unique_ptr<const SlicedProduct> make_sliced_product(const std::shared_ptr<device::Device>& device,
                                                          const SparseMatrix& matrix, schedule::Precision precision) {
   schedule::Plan plan;
-  plan.storage = plan.accumulate = precision;
-  plan.mapping = schedule::assembled_mapping;
+  plan.set(schedule::key::storage, precision).set(schedule::key::accumulate, precision);
+  plan.set(schedule::key::mapping, schedule::mapping_named(schedule::assembled_mapping));
   const auto loops = schedule::matrix_product(1, plan, target_of(*device));
   auto slices = slices_of(matrix, schedule::slice_height(plan));
   return std::make_unique<const SlicedProduct>(device, loops, compiled(*device, loops), std::move(slices.tables),

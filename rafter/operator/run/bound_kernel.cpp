@@ -34,7 +34,7 @@ constexpr std::array<std::string_view, 1> total_loops{"total(| sums): sum total 
 
 BoundKernel::BoundKernel(const GeneratedForm& form, const GeneratedBlock& block)
     : form_(form), block_(block), device_(form.options.device), info_(block.kernel.info),
-      tables_(*form.system.discretisation, device_, block.kernel.programs.main, info_.plan.compute) {
+      tables_(*form.system.discretisation, device_, block.kernel.programs.main, info_.plan[schedule::key::compute]) {
   for (std::size_t i = 0; i < block.spaces.size(); ++i)
     spaces_.push_back(block.cell_block < 0 ? block.spaces[i]->index_tables(block.facet_dofs[i], device_)
                                            : block.spaces[i]->index_tables(block.cell_block, device_));
@@ -80,7 +80,7 @@ void BoundKernel::fill_data() {
   cell_coefficients_ = Reals(device_, form_.coefficients.values(representatives));
   const auto cells_per_batch = static_cast<std::size_t>(cells.cells_per_batch);
   const auto batches = static_cast<std::size_t>(cells.num_batches);
-  const auto storage = info_.plan.storage;
+  const auto storage = info_.plan[schedule::key::storage];
   const auto stored = stored_numbers(block_);
   stored_point_ = Numbers(device_, stored.at_points == 0 ? 0 : stored.at_points + vector_room, storage);
   stored_cell_ = Numbers(device_, stored.per_cell, storage);

@@ -4,38 +4,10 @@
 #include <vector>
 
 #include <rafter/kernel/factor_storage.hpp>
-#include <rafter/schedule/loop_program.hpp>
+#include <rafter/schedule/precision.hpp>
 #include <rafter/schedule/target.hpp>
 
 namespace rafter::schedule {
-struct Plan;
-} // namespace rafter::schedule
-
-/// Choice of a kernel's plan: candidates, a cost model, a search by measuring, and a store of measurements.
-namespace rafter::tune {
-
-/// Rough cost of a plan for one batch, known before it is lowered.
-struct Estimate {
-  double flops = 0;
-  double data_bytes = 0; ///< bytes read besides vectors, as in PlannedProgram
-};
-
-/// A plan after lowering.
-struct PlannedProgram {
-  schedule::LoopProgram loops;
-  /// Bytes that a batch reads besides vectors: maps, nodes, coefficients, stored numbers, index tables.
-  double data_bytes = 0;
-};
-
-/// Lowers the plans of a kernel when the planner asks for them. Few plans are lowered, and only where nothing was
-/// measured.
-class PlanLowering {
-public:
-  virtual ~PlanLowering() = default;
-  virtual Estimate estimate(const schedule::Plan& plan) = 0;
-  /// Throws InputError for plans that cannot run.
-  virtual PlannedProgram lower(const schedule::Plan& plan) = 0;
-};
 
 /// A planning problem is what the planner knows about a kernel before its plans are lowered.
 struct PlanningProblem {
@@ -56,7 +28,7 @@ struct PlanningProblem {
   int cells_per_batch = 8;      ///< cells per batch
   int register_width = 8;       ///< numbers in a register
   int patches_per_batch = 0;    ///< patches per batch, gathered by plans with as many lanes; 0: none
-  schedule::Target target;      ///< target that the kernel is lowered for
+  Target target;                ///< target that the kernel is lowered for
   double num_batches = 0;
   int num_threads = 1;
   bool shares_data = false;     ///< most batches read the same data per cell as other batches
@@ -64,4 +36,17 @@ struct PlanningProblem {
   double input_bytes = 0, output_bytes = 0; ///< bytes of vectors that a batch reads and writes, each entry once
 };
 
-} // namespace rafter::tune
+/// Lanes that plans usually have for batches of so many cells and registers of so many doubles.
+int usual_width(int cells_per_batch, int register_width, Precision compute = Precision::double_precision);
+
+/// The compiler that keeps vectors of more lanes than a register holds in registers; others pass them through memory.
+inline constexpr const char* splitting_compiler = "clang";
+/// Says whether so many lanes are more than a register holds. clang keeps the parts of such vectors in registers, while
+/// gcc passes them through memory and takes up to five times as long.
+bool is_split(const PlanningProblem& problem, int vector_width);
+/// Says whether the processor has 16 registers, as those that hold 4 doubles (AVX2) do; most others have 32.
+bool has_few_registers(const PlanningProblem& problem);
+/// Says whether the arrays of all points, a dozen and more, leave the second cache.
+bool has_large_arrays(const PlanningProblem& problem, int vector_width);
+
+} // namespace rafter::schedule
