@@ -11,8 +11,7 @@ namespace rafter::schedule {
 class Plan;
 struct PlanningProblem;
 
-// --- what keys accept
-// -------------------------------------------------------------------------------------------------
+// --- what keys accept -----------------------------------------------------------------------------------------------
 
 /// Values with names, numbered from 0 on.
 struct Names {
@@ -46,8 +45,7 @@ struct Texts {
 };
 using Values = std::variant<Names, Range, PowersOfTwo, Spelling, Texts>;
 
-// --- keys
-// -------------------------------------------------------------------------------------------------------------
+// --- keys -----------------------------------------------------------------------------------------------------------
 
 /// One decision about a kernel, `name=value` in the text of its plan. The key is a row of whom it belongs to: of all
 /// kernels (common_keys.hpp), of contractions (contraction_keys.hpp), or of the mappings that list it (Mapping::keys).
