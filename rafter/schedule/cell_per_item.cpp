@@ -29,6 +29,10 @@ constexpr KeyOf<Scatter> scatter{
     {.name = "scatter",
      .place = 120,
      .values = names_up_to<Scatter::two_pass>(),
+     .usual =
+         [](const Plan& plan, const Plan& device) { // points in items do not add by colours
+           return plan[mapping].has_points_in_items ? KeyOf<Scatter>::number(Scatter::atomic) : device.number(scatter);
+         },
      .shared = 0.6,
      .tried = [](const PlanningProblem& problem, const Plan&) { return std::vector{problem.scatter}; }}};
 } // namespace key

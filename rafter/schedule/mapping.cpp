@@ -11,8 +11,11 @@
 #include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/schedule/matrix_product.hpp>
 #include <rafter/schedule/plain.hpp>
+#include <rafter/schedule/point_per_item.hpp>
+#include <rafter/schedule/schedule_lowering.hpp>
 #include <rafter/schedule/simd_cells.hpp>
 #include <rafter/schedule/simd_points.hpp>
+#include <rafter/schedule/slab.hpp>
 #include <rafter/space/layout.hpp>
 
 namespace rafter::schedule {
@@ -32,6 +35,13 @@ int num_matrix_records(std::int64_t num_entries, int cells_per_batch) {
   const std::int64_t per_record = std::max<std::int64_t>(1, num_entries * cells_per_batch);
   return static_cast<int>(std::clamp<std::int64_t>(numbers_in_caches / per_record, 1, most));
 }
+
+namespace {
+
+/// The planner leaves alone what no device has been measured with.
+bool never_tried(const PlanningProblem&, const Plan&) { return false; }
+
+} // namespace
 
 std::span<const Mapping> named_mappings() {
   // "plain" accepts everything where there are lanes: there, what stands behind it is taken by name alone.
@@ -61,6 +71,22 @@ std::span<const Mapping> named_mappings() {
               .lower = lower_cell_per_item,
               .keys = keys_of_cell_per_item(),
               .has_items = true},
+      Mapping{.name = "slab",
+              .description = "points of a layer across the items of groups, which march along the last axis",
+              .schedule = schedule_slab,
+              .keys = keys_of_slab(),
+              .is_tried = never_tried,
+              .stored_order = StoredOrder::by_cell,
+              .has_items = true,
+              .has_points_in_items = true},
+      Mapping{.name = "point_per_item",
+              .description = "results of each step across the items of groups",
+              .schedule = schedule_point_per_item,
+              .keys = keys_of_point_per_item(),
+              .is_tried = never_tried,
+              .stored_order = StoredOrder::by_cell,
+              .has_items = true,
+              .has_points_in_items = true},
       Mapping{.name = std::string(assembled_mapping),
               .description = "a matrix of the whole operator",
               .accepts = [](const LoweringInput&, const Plan&) { return false; },
@@ -112,14 +138,20 @@ void require_mapping(const Plan& plan, const Target& target, const std::string& 
 }
 
 const Mapping& choose_mapping(const LoweringInput& input, const Plan& plan) {
-  if (const auto& asked = plan[key::mapping]; asked.accepts(input, plan)) return asked;
+  if (const auto& asked = plan[key::mapping]; asked.takes(input, plan)) return asked;
   for (const auto& mapping : mappings())
-    if (mapping.accepts(input, plan)) return mapping;
+    if (mapping.takes(input, plan)) return mapping;
   throw base::InternalError("no mapping accepts the program");
 }
 
+bool Mapping::takes(const LoweringInput& input, const Plan& plan) const {
+  return schedule != nullptr ? schedule(input, plan).has_value() : accepts(input, plan);
+}
+
 bool has_items(const Plan& plan) { return plan[key::mapping].has_items; }
-bool may_have_lanes(const Plan& plan) { return !has_items(plan) || plan[key::vector_width] > 1; }
+bool may_have_lanes(const Plan& plan) {
+  return !has_items(plan) || (!plan[key::mapping].has_points_in_items && plan[key::vector_width] > 1);
+}
 bool has_cell_lanes(const Plan& plan) {
   return (plan[key::mapping].name == "simd_cells" || has_items(plan)) && may_have_lanes(plan);
 }
@@ -129,19 +161,26 @@ bool stores_first_touched(const Plan& plan) {
 bool may_run_in_any_order(const Plan& plan) { return has_items(plan) && plan[key::scatter] != Scatter::coloured; }
 bool has_cell_vectors(const Plan& plan) { return has_items(plan) && plan[key::scatter] == Scatter::two_pass; }
 
+std::string schedule_text(const LoweringInput& input, const Plan& plan) {
+  const Mapping& chosen = choose_mapping(input, plan);
+  return chosen.schedule == nullptr ? "" : to_string(*input.program, chosen.schedule(input, plan).value());
+}
+
 LoopProgram lower(const LoweringInput& input, Plan& plan) {
   const Mapping& chosen = choose_mapping(input, plan);
   const auto divides = [&] {
     return plan[key::vector_width] > 0 && plan[key::subbatches] > 0 &&
            input.access.cells_per_batch % (plan[key::vector_width] * plan[key::subbatches]) == 0;
   };
-  if (!(chosen.has_items && plan[key::vector_width] == 1) && !divides())
+  const bool has_lanes = !chosen.has_items || (!chosen.has_points_in_items && plan[key::vector_width] > 1);
+  if (has_lanes && !divides())
     throw base::InternalError(fmt::format(
         "batches of {} cells do not divide into groups of {}", input.access.cells_per_batch,
         plan[key::subbatches] == 1 ? fmt::format("{}", plan[key::vector_width])
                                    : fmt::format("{} x {}", plan[key::subbatches], plan[key::vector_width])));
   plan.set(key::mapping, chosen);
-  LoopProgram program = chosen.lower(input, plan);
+  LoopProgram program =
+      chosen.schedule != nullptr ? lower(input, plan, chosen.schedule(input, plan).value()) : chosen.lower(input, plan);
   verify(program);
   return program;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@ namespace rafter::schedule {
 
 struct Key;
 struct LoopProgram;
+struct Schedule;
 struct PlanningProblem;
 class Plan;
 
@@ -68,13 +70,17 @@ struct LoweringInput {
 struct Mapping {
   std::string name;
   std::string description;
-  bool (*accepts)(const LoweringInput& input, const Plan& plan);
-  LoopProgram (*lower)(const LoweringInput& input, const Plan& plan);
+  bool (*accepts)(const LoweringInput& input, const Plan& plan) = nullptr;
+  LoopProgram (*lower)(const LoweringInput& input, const Plan& plan) = nullptr;
+  /// Instead of both, the schedule of a program, or nothing where the mapping declines it.
+  std::optional<Schedule> (*schedule)(const LoweringInput& input, const Plan& plan) = nullptr;
   std::span<const Key* const> keys; ///< those of its plans beside what all plans have
   /// Says whether the planner may choose it on a target with its axes. Null: it may.
   bool (*is_tried)(const PlanningProblem& problem, const Plan& plan) = nullptr;
   StoredOrder stored_order = StoredOrder::by_batch; ///< order that its kernels read
   bool has_items = false;                           ///< cells or points stand in the items of groups, not in lanes
+  bool has_points_in_items = false;                 ///< points do, those of a cell across several items
+  bool takes(const LoweringInput& input, const Plan& plan) const;
   bool has_axes(const Target& target) const { return has_items ? target.has_groups : target.has_lanes; }
 };
 
@@ -126,6 +132,9 @@ bool may_run_in_any_order(const Plan& plan);
 /// Says whether such a kernel stores what cells contribute to each output in a vector of its own instead of adding it:
 /// role::cell_vector, shape (batch, component, dof, cell of the batch).
 bool has_cell_vectors(const Plan& plan);
+
+/// Text of the schedule by which the mapping so chosen runs a program; "" where that is no schedule.
+std::string schedule_text(const LoweringInput& input, const Plan& plan);
 
 /// Lowers with the mapping so chosen, whose name the plan gets; verified. Throws InternalError where the
 /// sub-batches that the plan takes at a time do not divide the cells of the batch.

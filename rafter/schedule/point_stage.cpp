@@ -102,7 +102,8 @@ NodePtr PointStage::reference_coordinate(int axis) {
     return context_.fetch(context_.reals("points", program.grid[static_cast<std::size_t>(axis)]),
                           variable(axis_variable(axis)));
   auto padded = program.grid.front(); // lanes without a point repeat the last one
-  while (padded.size() % static_cast<std::size_t>(context_.plan[key::vector_width]) != 0) padded.push_back(padded.back());
+  while (padded.size() % static_cast<std::size_t>(context_.plan[key::vector_width]) != 0)
+    padded.push_back(padded.back());
   return context_.fetch(context_.vectors("points", padded), context_.work_entry(variable(axis_variable(0))));
 }
 
@@ -184,6 +185,12 @@ void PointStage::write_stored(const std::string& role, NodePtr entry, NodePtr va
 void PointStage::at_axis(int axis, Statements& to) {
   unsigned allowed = kernel::on_cell;
   for (int a = axis; a < context_.program.tdim; ++a) allowed |= kernel::on_axis_0 << a;
+  emit(allowed, to);
+}
+
+void PointStage::at_axes(std::span<const int> axes, Statements& to) {
+  unsigned allowed = kernel::on_cell;
+  for (const int axis : axes) allowed |= kernel::on_axis_0 << axis;
   emit(allowed, to);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ public:
   void at_cell(Statements& to);
   /// Nodes that depend on reference axes `axis` and slower (and the cell); inside the loop over that axis.
   void at_axis(int axis, Statements& to);
+  /// Nodes that depend on these reference axes alone (and the cell), wherever the variables of both are known.
+  void at_axes(std::span<const int> axes, Statements& to);
   /// All the rest, and the outputs.
   void at_point(Statements& to);
 

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/schedule/barriers.hpp>
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace rafter::schedule {
+
+namespace {
+
+/// A touch of one slot of a shared memory.
+struct Touch {
+  std::pair<int, std::size_t> slot; ///< memory, slot
+  bool writes = false;
+  std::string owner; ///< how items own the entries that they touch; "": they touch those of others, too
+};
+
+class Barriers {
+public:
+  Barriers(const kernel::TensorProgram& program, const Schedule& schedule) : program_(program), schedule_(schedule) {}
+
+  std::set<const Nest*> run(bool has_passes) {
+    for (int turn = 0; turn < (has_passes ? 2 : 1); ++turn) visit(schedule_.nest);
+    return std::move(result_);
+  }
+
+private:
+  void visit(const Nest& nest) {
+    const bool has_items =
+        std::ranges::any_of(nest.loops, [](const Loop& loop) { return loop.place >= Place::item_x; });
+    if (has_items) return leaf(nest);
+    for (int turn = 0; turn < (nest.loops.empty() ? 1 : 2); ++turn) // what the end leaves meets the begin
+      for (const auto& entry : nest.body) visit(std::get<Nest>(entry));
+  }
+
+  void leaf(const Nest& nest) {
+    const auto touches = touches_of(nest);
+    const auto meets = [&](const Touch& touch) {
+      return std::ranges::any_of(since_, [&](const Touch& earlier) {
+        const bool is_own = !touch.owner.empty() && touch.owner == earlier.owner;
+        return touch.slot == earlier.slot && (touch.writes || earlier.writes) && !is_own;
+      });
+    };
+    if (std::ranges::any_of(touches, meets)) result_.insert(&nest);
+    if (result_.contains(&nest)) since_.clear();
+    since_.insert(since_.end(), touches.begin(), touches.end());
+  }
+
+  std::vector<Touch> touches_of(const Nest& nest) {
+    std::vector<Touch> result;
+    const auto touch = [&](int array, int memory, bool writes, bool is_own) {
+      if (memory < 0 || schedule_.memories[static_cast<std::size_t>(memory)].space != Space::shared) return;
+      const auto& slots = schedule_.memories[static_cast<std::size_t>(memory)].slots;
+      const auto slot = std::ranges::find_if(
+          slots, [&](const auto& arrays) { return std::ranges::find(arrays, array) != arrays.end(); });
+      result.push_back({{memory, static_cast<std::size_t>(slot - slots.begin())},
+                        writes,
+                        is_own && binds_all(nest, array, memory) ? owner_of(nest) : ""});
+    };
+    for (const auto& entry : nest.body) {
+      const auto& what = std::get<Do>(entry);
+      if (what.action != Do::Action::step) {
+        if (what.action == Do::Action::copy) touch(what.array, what.from, false, true);
+        touch(what.array, what.to, true, true);
+        continue;
+      }
+      const auto& step = program_.steps[static_cast<std::size_t>(what.step)];
+      if (step.kind == kernel::StepKind::evaluate) {
+        for (const auto& input : program_.input_slots)
+          touch(input.slot.array, memory_of(schedule_, input.slot.array), false, true);
+        for (const auto& output : program_.output_slots)
+          touch(output.array, memory_of(schedule_, output.array), true, true);
+        continue;
+      }
+      if (step.source >= 0)
+        touch(step.source, memory_of(schedule_, step.source, what.from), false,
+              step.kind != kernel::StepKind::contract || what.is_marched);
+      if (step.target >= 0) touch(step.target, memory_of(schedule_, step.target, what.to), true, !what.is_marched);
+    }
+    return result;
+  }
+  /// Says whether the loops of a nest give all indices of an array that a memory keeps.
+  bool binds_all(const Nest& nest, int array, int memory) const {
+    const auto& keeps = schedule_.memories[static_cast<std::size_t>(memory)].keeps;
+    return std::ranges::all_of(program_.array(array).axes, [&](int axis) {
+      const int direction = program_.axes[static_cast<std::size_t>(axis)].direction;
+      if (std::ranges::find(keeps, direction) == keeps.end()) return true;
+      return std::ranges::any_of(
+          nest.loops, [&](const Loop& loop) { return std::ranges::find(loop.axes, axis) != loop.axes.end(); });
+    });
+  }
+  /// Indices along the axes of a group are those of the items whatever they count; turns count differently.
+  std::string owner_of(const Nest& nest) const {
+    std::string result;
+    for (const auto& loop : nest.loops) {
+      result += fmt::format("{}:", static_cast<int>(loop.place));
+      for (const int axis : loop.axes)
+        result += loop.place == Place::turns
+                      ? fmt::format("{} ", program_.extent(axis))
+                      : fmt::format("{} ", program_.axes[static_cast<std::size_t>(axis)].direction);
+    }
+    return result;
+  }
+
+  const kernel::TensorProgram& program_;
+  const Schedule& schedule_;
+  std::set<const Nest*> result_;
+  std::vector<Touch> since_; ///< touches since the last wait
+};
+
+} // namespace
+
+std::set<const Nest*> barriers_of(const kernel::TensorProgram& program, const Schedule& schedule, bool has_passes) {
+  return Barriers(program, schedule).run(has_passes);
+}
+
+int memory_of(const Schedule& schedule, int array, int given) {
+  if (given >= 0) return given;
+  for (std::size_t m = 0; m < schedule.memories.size(); ++m)
+    for (const auto& slot : schedule.memories[m].slots)
+      if (std::ranges::find(slot, array) != slot.end()) return static_cast<int>(m);
+  return -1;
+}
+
+} // namespace rafter::schedule

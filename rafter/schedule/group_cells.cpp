@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/schedule/group_cells.hpp>
+
+#include <algorithm>
+
+namespace rafter::schedule {
+
+namespace key {
+
+constexpr KeyOf<int> cells{{.name = "cells", .place = 45, .values = PowersOfTwo{8}, .initial = 8, .shared = 0.6}};
+
+} // namespace key
+
+bool take_cells(Schedule& schedule, const LoweringInput& input, const Plan& plan) {
+  constexpr int enough_items = 256;
+  constexpr std::int64_t usual_bytes = std::int64_t{32} << 10; // what every device of today has
+  const std::int64_t most_bytes = input.target.shared_bytes > 0 ? input.target.shared_bytes : usual_bytes;
+  const int bytes = plan[key::compute] == Precision::double_precision ? 8 : 4;
+  const int of_cell = schedule.items[0] * schedule.items[1];
+  for (int count = std::min(plan[key::cells], input.access.cells_per_batch); count > 0; count /= 2) {
+    schedule.cells = count;
+    const int most = count == 1 ? input.target.most_items : std::min(enough_items, input.target.most_items);
+    if (of_cell * count <= most && shared_bytes(*input.program, schedule, bytes) <= most_bytes) return true;
+  }
+  return false;
+}
+
+} // namespace rafter::schedule

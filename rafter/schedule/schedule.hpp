@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <array>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <rafter/kernel/tensor_program.hpp>
+#include <rafter/schedule/loop_program.hpp>
+#include <rafter/schedule/mapping.hpp>
+
+/// Schedules: how the steps of a tensor program run, as values. A schedule says which loops there are, what is done in
+/// them in which order, and where arrays stand; one lowering (schedule_lowering.hpp) makes a loop program of it.
+/// Barriers follow from it.
+namespace rafter::schedule {
+
+/// Where a loop runs.
+enum class Place : std::uint8_t {
+  serial,
+  unrolled,
+  item_x, ///< one index for each item along the first axis of the group; surplus items do nothing
+  item_y, ///< the same along the second axis
+  turns   ///< along the first axis in as many turns as the items need
+};
+
+/// A loop over axes of the program, which are counted as one, the last fastest.
+struct Loop {
+  std::vector<int> axes;
+  Place place = Place::serial;
+};
+
+/// Memory in which arrays stand: registers or other memory of each item, or memory that the items of a cell share.
+struct Memory {
+  std::string name;
+  Space space = Space::work;
+  /// Reference axes along which it keeps an index, the last fastest, behind that of components; the loops around every
+  /// use give the others.
+  std::vector<int> keeps;
+  /// Arrays by slot: slots stand one after the other, and the arrays of a slot in one place, in turn.
+  std::vector<std::vector<int>> slots;
+  int padding = 0; ///< entries left free behind each run of the last index
+};
+
+/// What is done in a nest, with the indices that the loops around it give. Indices that they leave open are written
+/// out. Memories are given by number; -1: the first one that holds the array, or registers of this nest alone where
+/// none does.
+struct Do {
+  enum class Action : std::uint8_t {
+    step,  ///< a step of the program, but for `weigh` in place, from memory `from` to `to`
+    copy,  ///< of array `array` from one memory to the other
+    clear, ///< of array `array` in memory `to`, to which all that write it then add
+  };
+  Action action = Action::step;
+  int step = -1, array = -1;
+  int from = -1, to = -1;
+  bool is_marched = false; ///< loops around give the summed index of a contraction, and its free one is written out
+};
+
+/// Loops, and what is done inside, in order. A nest with loops over items holds no other nest.
+struct Nest {
+  std::vector<Loop> loops;
+  std::vector<std::variant<Do, Nest>> body;
+};
+
+/// All that lowering needs beside the program. A group takes a batch, several of its cells at a time.
+struct Schedule {
+  std::array<int, 2> items{1, 1}; ///< items of a cell along both axes
+  int cells = 1;                  ///< cells at a time, along the third axis of the group
+  std::vector<Memory> memories;
+  Nest nest;
+};
+
+/// Doubles that a memory takes per cell (shared) or item.
+int size_of(const kernel::TensorProgram& program, const Memory& memory);
+/// Bytes of shared memory of a group.
+std::int64_t shared_bytes(const kernel::TensorProgram& program, const Schedule& schedule, int bytes_per_number);
+
+/// Text for people: memories, then nests by indentation. A step is named by the array that it makes.
+std::string to_string(const kernel::TensorProgram& program, const Schedule& schedule);
+
+} // namespace rafter::schedule

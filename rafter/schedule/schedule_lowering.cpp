@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/schedule/schedule_lowering.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/schedule/barriers.hpp>
+#include <rafter/schedule/cell_per_item.hpp>
+#include <rafter/schedule/dof_access.hpp>
+#include <rafter/schedule/point_stage.hpp>
+
+namespace rafter::schedule {
+
+namespace {
+
+using form::ScalarOp;
+using kernel::StepKind;
+
+NodePtr sum(NodePtr a, NodePtr b) {
+  return a == nullptr ? std::move(b) : operation(ScalarOp::add, {std::move(a), std::move(b)});
+}
+
+class ScheduleLowering {
+public:
+  ScheduleLowering(const LoweringInput& input, const Plan& plan, const Schedule& schedule)
+      : context_(input, plan, ParallelAxis::none), program_(*input.program), schedule_(schedule),
+        num_passes_((input.access.cells_per_batch + schedule.cells - 1) / schedule.cells),
+        barriers_(barriers_of(program_, schedule, num_passes_ > 1)),
+        stage_(context_, {[this](const kernel::InputSlot& input_slot) { return read(input_slot.slot); },
+                          [this](std::size_t i, NodePtr value, Statements& to) {
+                            write(program_.output_slots[i], std::move(value), to);
+                          }}) {}
+
+  LoopProgram run() {
+    declare_memories();
+    find_cleared(schedule_.nest);
+    Statements of_cells;
+    const NodePtr cell = iadd(num_passes_ > 1 ? imul(variable("pass"), integer(schedule_.cells)) : integer(0), item(2));
+    of_cells.push_back(ilet("cell", cell));
+    bind_items(of_cells);
+    stage_.at_cell(of_cells);
+    nest(schedule_.nest, of_cells);
+    Statements body{ilet("own_batch", variable("batch"))};
+    if (num_passes_ > 1) of_cells = {loop("pass", integer(num_passes_), block(std::move(of_cells)))};
+    const auto rest = context_.with_data_row(std::move(of_cells));
+    body.insert(body.end(), rest.begin(), rest.end());
+    context_.result.launch = {.items = {schedule_.items[0], schedule_.items[1], schedule_.cells}, .batches = 1};
+    context_.result.body = block(std::move(body));
+    return std::move(context_.result);
+  }
+
+private:
+  using Indices = std::map<int, NodePtr>; ///< by axis
+
+  const kernel::Axis& axis(int number) const { return program_.axes[static_cast<std::size_t>(number)]; }
+  const Memory& memory(int number) const { return schedule_.memories[static_cast<std::size_t>(number)]; }
+
+  // --- memories -----------------------------------------------------------------------------------------------------
+  void declare_memories() {
+    for (const auto& memory : schedule_.memories) {
+      const int cells = memory.space == Space::shared ? schedule_.cells : 1;
+      context_.work(memory.name, std::int64_t{size_of(program_, memory)} * cells);
+      context_.result.buffers.back().space = memory.space;
+    }
+  }
+  /// Arrays in memories that are cleared, to which all that write them add.
+  void find_cleared(const Nest& of) {
+    for (const auto& entry : of.body)
+      if (const auto* what = std::get_if<Do>(&entry)) {
+        if (what->action == Do::Action::clear) cleared_.insert({what->array, what->to});
+      } else
+        find_cleared(std::get<Nest>(entry));
+  }
+  int extent_in(const Memory& memory, int of_axis) const {
+    return program_.extent(of_axis) + (axis(of_axis).direction == memory.keeps.back() ? memory.padding : 0);
+  }
+  /// Index of an entry of an array in a memory.
+  NodePtr entry(int number, int array, int component, const Indices& at) const {
+    const auto& in = memory(number);
+    int begin = 0;
+    for (const auto& slot : in.slots) {
+      if (std::ranges::find(slot, array) != slot.end()) break;
+      begin +=
+          size_of(program_, {.name = {}, .space = in.space, .keeps = in.keeps, .slots = {slot}, .padding = in.padding});
+    }
+    NodePtr index = integer(component);
+    for (const int direction : in.keeps)
+      for (const int of_axis : program_.array(array).axes)
+        if (axis(of_axis).direction == direction)
+          index = iadd(imul(index, integer(extent_in(in, of_axis))), at.at(of_axis));
+    index = iadd(integer(begin), index);
+    if (in.space == Space::shared && schedule_.cells > 1)
+      index = iadd(imul(item(2), integer(size_of(program_, in))), index);
+    return index;
+  }
+  NodePtr load_entry(int number, int array, int component, const Indices& at) const {
+    return context_.load(memory(number).name, entry(number, array, component, at));
+  }
+  void store_entry(int number, int array, int component, const Indices& at, NodePtr value, bool adds,
+                   Statements& to) const {
+    const NodePtr index = entry(number, array, component, at);
+    adds = adds || cleared_.contains({array, number});
+    to.push_back(adds ? add(memory(number).name, index, std::move(value))
+                      : store(memory(number).name, index, std::move(value)));
+  }
+
+  // --- nests --------------------------------------------------------------------------------------------------------
+  static std::string index_name(const kernel::Axis& axis) {
+    return (axis.kind == kernel::AxisKind::point ? "q" : "d") + std::to_string(axis.direction);
+  }
+  /// The points of items that stand for the same ones in all nests: what depends on them alone is computed once.
+  void bind_items(Statements& to) {
+    for (const auto& nest : std::vector<const Nest*>(first_evaluation(schedule_.nest)))
+      for (const auto& loop : nest->loops) {
+        if (loop.place != Place::item_x && loop.place != Place::item_y) continue;
+        if (loop.axes.size() != 1 || axis(loop.axes[0]).kind != kernel::AxisKind::point) continue;
+        if (program_.extent(loop.axes[0]) != schedule_.items[loop.place == Place::item_x ? 0 : 1]) continue;
+        to.push_back(ilet(index_name(axis(loop.axes[0])), item(loop.place == Place::item_x ? 0 : 1)));
+        bound_.insert(loop.axes[0]);
+      }
+    if (bound_.empty()) return;
+    std::vector<int> directions;
+    for (const int of_axis : bound_) directions.push_back(axis(of_axis).direction);
+    stage_.at_axes(directions, to);
+  }
+  std::vector<const Nest*> first_evaluation(const Nest& of) const {
+    for (const auto& entry : of.body)
+      if (const auto* what = std::get_if<Do>(&entry)) {
+        const bool evaluates = what->action == Do::Action::step &&
+                               program_.steps[static_cast<std::size_t>(what->step)].kind == StepKind::evaluate;
+        if (evaluates) return {&of};
+      } else if (auto found = first_evaluation(std::get<Nest>(entry)); !found.empty())
+        return found;
+    return {};
+  }
+
+  void nest(const Nest& of, Statements& to) {
+    if (std::ranges::any_of(of.loops, [](const Loop& loop) { return loop.place >= Place::item_x; })) {
+      leaf(of, to);
+      return;
+    }
+    Statements body;
+    const auto outside = indices_;
+    for (const auto& loop : of.loops) indices_[loop.axes.front()] = variable(index_name(axis(loop.axes.front())));
+    for (const auto& entry : of.body) nest(std::get<Nest>(entry), body);
+    indices_ = outside;
+    for (auto loop_of = of.loops.rbegin(); loop_of != of.loops.rend(); ++loop_of)
+      body = {loop(index_name(axis(loop_of->axes.front())), integer(program_.extent(loop_of->axes.front())),
+                   block(std::move(body)),
+                   loop_of->place == Place::unrolled ? LoopStyle::unrolled : LoopStyle::rolled)};
+    to.insert(to.end(), body.begin(), body.end());
+  }
+
+  /// A nest over items.
+  void leaf(const Nest& of, Statements& to) {
+    if (barriers_.contains(&of)) to.push_back(barrier());
+    const auto outside = indices_;
+    registers_.clear();
+    Statements body;
+    std::vector<NodePtr> conditions;
+    const Loop* in_turns = nullptr;
+    NodePtr number; // of the item's index in a loop in turns
+    for (const auto& loop : of.loops) {
+      if (loop.place == Place::turns) {
+        in_turns = &loop;
+        const int total = program_.product_of_extents(loop.axes), items = schedule_.items[0];
+        number = total <= items ? item(0) : iadd(imul(variable("turn"), integer(items)), item(0));
+        if (total % items != 0) conditions.push_back(ilt(number, integer(total)));
+        bind_counted(loop.axes, number, body);
+        continue;
+      }
+      const int place = loop.place == Place::item_x ? 0 : 1;
+      indices_[loop.axes.front()] = item(place);
+      if (program_.extent(loop.axes.front()) < schedule_.items[static_cast<std::size_t>(place)])
+        conditions.push_back(ilt(item(place), integer(program_.extent(loop.axes.front()))));
+    }
+    const bool has_own_points = evaluates(of) && in_turns != nullptr;
+    if (has_own_points)
+      for (const int of_axis : program_.point_axes) {
+        const std::string name = PointStage::axis_variable(axis(of_axis).direction);
+        body.push_back(ilet(name, indices_.at(of_axis)));
+        indices_[of_axis] = variable(name);
+      }
+    for (const auto& entry : of.body) perform(std::get<Do>(entry), body);
+    indices_ = outside;
+    for (auto condition = conditions.rbegin(); condition != conditions.rend(); ++condition)
+      body = {branch(*condition, block(std::move(body)), block({}))};
+    if (in_turns != nullptr) {
+      const int total = program_.product_of_extents(in_turns->axes), items = schedule_.items[0];
+      if (total > items) body = {loop("turn", integer((total + items - 1) / items), block(std::move(body)))};
+    }
+    to.insert(to.end(), body.begin(), body.end());
+  }
+  bool evaluates(const Nest& of) const {
+    return std::ranges::any_of(of.body, [&](const auto& entry) {
+      const auto& what = std::get<Do>(entry);
+      return what.action == Do::Action::step &&
+             program_.steps[static_cast<std::size_t>(what.step)].kind == StepKind::evaluate;
+    });
+  }
+  /// The indices of axes that are counted as one.
+  void bind_counted(const std::vector<int>& axes, NodePtr number, Statements& to) {
+    for (std::size_t i = axes.size(); i-- > 0;) {
+      if (i == 0) {
+        indices_[axes[i]] = number;
+        break;
+      }
+      const int extent = program_.extent(axes[i]);
+      const NodePtr rest = context_.define_integer(to, "o", idiv(number, extent));
+      indices_[axes[i]] = context_.define_integer(to, "i", isub(number, imul(rest, integer(extent))));
+      number = rest;
+    }
+  }
+
+  // --- what is done in a nest ----------------------------------------------------------------------------------------
+  void perform(const Do& what, Statements& to) {
+    if (what.action == Do::Action::clear) {
+      each_entry(what.array, [&](int c, const Indices& at) {
+        to.push_back(store(memory(what.to).name, entry(what.to, what.array, c, at), context_.number(0)));
+      });
+      return;
+    }
+    if (what.action == Do::Action::copy) {
+      each_entry(what.array, [&](int c, const Indices& at) {
+        store_entry(what.to, what.array, c, at, load_entry(what.from, what.array, c, at), false, to);
+      });
+      return;
+    }
+    const auto& step = program_.steps[static_cast<std::size_t>(what.step)];
+    switch (step.kind) {
+    case StepKind::gather:
+      return read_field(step, memory_of(schedule_, step.target, what.to), to);
+    case StepKind::load_nodes:
+      return read_nodes(step, memory_of(schedule_, step.target, what.to), to);
+    case StepKind::contract:
+      return contract(step, what, to);
+    case StepKind::evaluate: {
+      PointStage at_point = stage_;
+      return at_point.at_point(to);
+    }
+    case StepKind::weigh:
+      return weigh(step, memory_of(schedule_, step.target, what.to), to);
+    case StepKind::scatter:
+      return write_field(step, memory_of(schedule_, step.source, what.from), to);
+    default:
+      throw base::InternalError("schedule: a step that schedules do not have");
+    }
+  }
+
+  /// Calls f(component, indices) for all entries of an array, with the indices that the loops give; those that they
+  /// leave open are written out.
+  void each_entry(int array, const std::function<void(int, const Indices&)>& f) const {
+    const auto& axes = program_.array(array).axes;
+    for (int c = 0; c < program_.num_components(array); ++c) {
+      Indices at = indices_;
+      const std::function<void(std::size_t)> open = [&](std::size_t i) {
+        if (i == axes.size()) return f(c, at);
+        if (at.contains(axes[i]) || axis(axes[i]).direction < 0) return open(i + 1);
+        for (int k = 0; k < program_.extent(axes[i]); ++k) {
+          at[axes[i]] = integer(k);
+          open(i + 1);
+        }
+        at.erase(axes[i]);
+      };
+      open(0);
+    }
+  }
+
+  void contract(const kernel::Step& step, const Do& what, Statements& to) {
+    const auto& family = program_.families[static_cast<std::size_t>(step.family)];
+    const auto& matrix = program_.matrix_of(step);
+    const int row_axis = family.rows.front(), col_axis = family.cols.front();
+    const int from = memory_of(schedule_, step.source, what.from), into = memory_of(schedule_, step.target, what.to);
+    // The loops around give the free index, or, of what is marched, the summed one.
+    const NodePtr marched = what.is_marched ? indices_.at(col_axis) : nullptr;
+    const auto outside = indices_;
+    if (what.is_marched) indices_.erase(row_axis);
+    each_entry(step.target, [&](int c, const Indices& at) {
+      NodePtr total;
+      for (int k = 0; k < (what.is_marched ? 1 : matrix.cols); ++k) {
+        const NodePtr col = what.is_marched ? marched : integer(k);
+        const NodePtr factor = matrix_entry(matrix, at.at(row_axis), col);
+        if (factor->kind == Kind::number && factor->value == 0) continue;
+        Indices of_source = at;
+        of_source[col_axis] = col;
+        total = sum(total, operation(ScalarOp::mul, {factor, value_of(from, step.source, c, of_source, to)}));
+      }
+      if (total == nullptr) total = context_.number(0);
+      if (into >= 0)
+        store_entry(into, step.target, c, at, total, step.accumulate, to);
+      else
+        registers_[{step.target, c}] = context_.define(to, "v", total);
+    });
+    indices_ = outside;
+  }
+  NodePtr matrix_entry(const kernel::ReferenceMatrix& matrix, const NodePtr& row, const NodePtr& col) {
+    if (row->kind == Kind::integer && col->kind == Kind::integer)
+      return context_.number(matrix(static_cast<int>(row->integer), static_cast<int>(col->integer)));
+    const std::string table = context_.reals(matrix.name + "_", matrix.values);
+    return context_.load(table, iadd(imul(row, integer(matrix.cols)), col));
+  }
+  NodePtr value_of(int from, int array, int component, const Indices& at, Statements& to) {
+    if (from < 0) return registers_.at({array, component});
+    return context_.define(to, "u", load_entry(from, array, component, at));
+  }
+
+  // --- the QFunction ------------------------------------------------------------------------------------------------
+  NodePtr read(const kernel::Slot& slot) const {
+    const int from = memory_of(schedule_, slot.array);
+    return from < 0 ? registers_.at({slot.array, slot.component})
+                    : load_entry(from, slot.array, slot.component, indices_);
+  }
+  void write(const kernel::Slot& slot, NodePtr value, Statements& to) {
+    const int into = memory_of(schedule_, slot.array);
+    if (into >= 0)
+      store_entry(into, slot.array, slot.component, indices_, std::move(value), false, to);
+    else
+      registers_[{slot.array, slot.component}] = context_.define(to, "f", std::move(value));
+  }
+
+  // --- between arrays and memory outside ----------------------------------------------------------------------------
+  /// Number of a dof or point of the whole cell.
+  NodePtr number_of(int array, const Indices& at) const {
+    NodePtr number = integer(0);
+    for (const int of_axis : program_.array(array).axes)
+      if (axis(of_axis).direction >= 0) number = iadd(imul(number, integer(program_.extent(of_axis))), at.at(of_axis));
+    return number;
+  }
+  void read_field(const kernel::Step& step, int into, Statements& to) {
+    const auto field = static_cast<std::size_t>(step.field);
+    const DofAccess access(context_, context_.input.access.input_spaces[field], program_.inputs[field].components);
+    const std::string vector = context_.global(role::input_vector, context_.input.input_vectors[field]);
+    each_dof(step.target, [&](const Indices& at) {
+      access.each_component(number_of(step.target, at), to, [&](Statements& body, const NodePtr& index, int c, bool) {
+        store_entry(into, step.target, c, at, context_.fetch(vector, index), false, body);
+      });
+    });
+  }
+  void read_nodes(const kernel::Step& step, int into, Statements& to) {
+    const int nodes = program_.geometry->num_dofs(), dim = program_.tdim;
+    const std::string source = context_.global(role::nodes);
+    each_entry(step.target, [&](int c, const Indices& at) {
+      const NodePtr node = iadd(imul(context_.data_row(), integer(nodes)), number_of(step.target, at));
+      const NodePtr place = iadd(imul(node, integer(dim)), integer(c));
+      store_entry(into, step.target, c, at, context_.fetch(source, context_.cell_entry(place)), false, to);
+    });
+  }
+  /// Calls f(indices) for the first component alone.
+  void each_dof(int array, const std::function<void(const Indices&)>& f) const {
+    each_entry(array, [&](int c, const Indices& at) {
+      if (c == 0) f(at);
+    });
+  }
+  void weigh(const kernel::Step& step, int in, Statements& to) {
+    const std::string weights = context_.global(role::weights);
+    each_entry(step.target, [&](int c, const Indices& at) {
+      const NodePtr index = entry(in, step.target, c, at);
+      const NodePtr value = operation(
+          ScalarOp::mul, {context_.fetch(weights, number_of(step.target, at)), context_.load(memory(in).name, index)});
+      to.push_back(store(memory(in).name, index, value));
+    });
+  }
+  void write_field(const kernel::Step& step, int from, Statements& to) {
+    const auto field = static_cast<std::size_t>(step.field);
+    const int components = program_.outputs[field].components;
+    const int number = context_.input.output_vectors[field];
+    if (has_cell_vectors(context_.plan)) {
+      const std::string vector = context_.global(role::cell_vector, number, Type::real, true);
+      const int num_dofs = program_.num_entries(step.source);
+      each_entry(step.source, [&](int c, const Indices& at) {
+        const NodePtr line = iadd(imul(context_.batch(), integer(components)), integer(c));
+        const NodePtr place = context_.cell_entry(iadd(imul(line, integer(num_dofs)), number_of(step.source, at)));
+        to.push_back(store(vector, place, context_.fitting(vector, load_entry(from, step.source, c, at))));
+      });
+      return;
+    }
+    const DofAccess access(context_, context_.input.access.output_spaces[field], components);
+    const std::string vector = context_.global(role::output_vector, number, Type::real, true);
+    Statements adding;
+    each_dof(step.source, [&](const Indices& at) {
+      access.each_component(
+          number_of(step.source, at), adding, [&](Statements& body, const NodePtr& index, int c, bool is_interior) {
+            const NodePtr value = context_.fitting(vector, load_entry(from, step.source, c, at));
+            body.push_back(is_interior ? add(vector, index, value) : atomic_add(vector, index, value));
+          });
+    });
+    to.push_back(branch(ilt(context_.at_cell(integer(0)), context_.num_active()), block(std::move(adding)), block({})));
+  }
+
+  Context context_;
+  const kernel::TensorProgram& program_;
+  const Schedule& schedule_;
+  int num_passes_;
+  std::set<const Nest*> barriers_;
+  PointStage stage_;
+  Indices indices_;                                  ///< those that the loops around give
+  std::set<int> bound_;                              ///< axes of points whose index is that of an item in all nests
+  std::map<std::pair<int, int>, NodePtr> registers_; ///< values of this nest alone, by array and component
+  std::set<std::pair<int, int>> cleared_;            ///< array, memory
+};
+
+} // namespace
+
+bool can_schedule(const LoweringInput& input, const Plan& plan) {
+  const auto& program = *input.program;
+  const bool has_tests_alone =
+      !program.function.outputs.empty() && std::ranges::all_of(program.function.outputs, [](const auto& output) {
+        return output.kind == kernel::OutputKind::test;
+      });
+  const auto is_whole = [](const kernel::FieldUse& use) { return use.places.empty() && use.trial_element == nullptr; };
+  return input.target.has_groups && program.is_grid() && program.tdim > 1 && program.masks.empty() && has_tests_alone &&
+         std::ranges::all_of(program.inputs, is_whole) && std::ranges::all_of(program.outputs, is_whole) &&
+         !input.has_lists && plan[key::scatter] != Scatter::coloured;
+}
+
+LoopProgram lower(const LoweringInput& input, const Plan& plan, const Schedule& schedule) {
+  return ScheduleLowering(input, plan, schedule).run();
+}
+
+} // namespace rafter::schedule
