@@ -116,6 +116,7 @@ private:
         ->excludes(architecture);
     command->add_flag("--source", kernel_.has_source, "print the generated text");
     command->add_flag("--tensor-program", kernel_.has_tensor_program, "print the tensor programs");
+    command->add_flag("--schedule", kernel_.has_schedule, "print the schedules of mappings that have one");
     command->add_flag("--loop-program", kernel_.has_loop_program, "print the loop programs");
     command
         ->add_option("--matrix", kernel_.matrix,

@@ -33,7 +33,7 @@ struct KernelOptions {
   std::string
       target; ///< path of the record of a device that kernels are generated for; if empty, they are for --device
   std::string architecture; ///< kernels are compiled for it without a device ("sm_90"); "": they are for --device
-  bool has_source = false, has_tensor_program = false, has_loop_program = false;
+  bool has_source = false, has_tensor_program = false, has_schedule = false, has_loop_program = false;
   std::string matrix; ///< path for the operator's matrix in the format Matrix Market; not written if empty
 };
 int run_kernel(const KernelOptions& options);

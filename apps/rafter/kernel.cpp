@@ -22,6 +22,7 @@
 #include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/problem/equations.hpp>
 #include <rafter/problem/measurement.hpp>
+#include <rafter/schedule/mapping.hpp>
 #include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/schedule/plan.hpp>
 #include <rafter/tune/device_probe.hpp>
@@ -40,6 +41,11 @@ namespace {
 void print_texts(const op::KernelInfo& info, const KernelOptions& options) {
   if (options.has_tensor_program && !info.tensor_program.empty())
     fmt::print("\ntensor program:\n{}\n", info.tensor_program);
+  if (options.has_schedule)
+    fmt::print("\nschedule:\n{}\n", info.schedule_text.empty()
+                                        ? fmt::format("mapping={} has none: it is a lowering of its own\n",
+                                                      info.plan[schedule::key::mapping].name)
+                                        : info.schedule_text);
   if (options.has_loop_program) fmt::print("\nloop program:\n{}\n", info.loop_program);
   if (options.has_source) fmt::print("\nsource:\n{}\n", info.source);
 }

@@ -75,6 +75,11 @@ int size_of(const kernel::TensorProgram& program, const Memory& memory);
 /// Bytes of shared memory of a group.
 std::int64_t shared_bytes(const kernel::TensorProgram& program, const Schedule& schedule, int bytes_per_number);
 
+/// Throws InternalError unless every step is done once, loops give each index that a memory does not keep, arrays are
+/// written before they are read, what stands in no memory is used where it is made, and items suffice for the loops
+/// over them. Everything else about a schedule is a matter of speed.
+void verify(const kernel::TensorProgram& program, const Schedule& schedule);
+
 /// Text for people: memories, then nests by indentation. A step is named by the array that it makes.
 std::string to_string(const kernel::TensorProgram& program, const Schedule& schedule);
 

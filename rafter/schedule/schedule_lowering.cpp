@@ -418,6 +418,7 @@ bool can_schedule(const LoweringInput& input, const Plan& plan) {
 }
 
 LoopProgram lower(const LoweringInput& input, const Plan& plan, const Schedule& schedule) {
+  verify(*input.program, schedule);
   return ScheduleLowering(input, plan, schedule).run();
 }
 

@@ -159,6 +159,7 @@ KernelLowering::Loops KernelLowering::loops_of(const schedule::LoweringInput& in
   Loops result;
   result.program = schedule::lower(input, plan);
   result.mapping = plan[schedule::key::mapping].name;
+  result.schedule_text = schedule::schedule_text(input, plan);
   result.stored_order = input.stored_order;
   result.interleave = input.interleave;
   require_work_fits(result.program, kernel_.cell.fields.quadrature, kernel_.target);
@@ -175,6 +176,7 @@ LoweredKernel KernelLowering::take(const schedule::Plan& plan) {
   return {.program = std::move(program(plan)),
           .loops = std::move(result.program),
           .mapping = result.mapping,
+          .schedule_text = std::move(result.schedule_text),
           .stored_order = result.stored_order,
           .interleave = result.interleave};
 }
@@ -185,6 +187,7 @@ LoweredKernel KernelLowering::setup(const schedule::Plan& plan, const schedule::
   LoweredKernel result{.program = kernel::build_program(program_input(function, own_plan[schedule::key::contraction])),
                        .loops = {},
                        .mapping = {},
+                       .schedule_text = {},
                        .stored_order = main.stored_order,
                        .interleave = main.interleave};
   auto input = input_of(result.program, function);
@@ -193,6 +196,7 @@ LoweredKernel KernelLowering::setup(const schedule::Plan& plan, const schedule::
   auto loops = loops_of(input, own_plan);
   result.loops = std::move(loops.program);
   result.mapping = std::move(loops.mapping);
+  result.schedule_text = std::move(loops.schedule_text);
   return result;
 }
 

@@ -64,7 +64,8 @@ int num_stored(const kernel::QFunction& setup, kernel::OutputKind kind);
 struct LoweredKernel {
   kernel::TensorProgram program;
   schedule::LoopProgram loops;
-  std::string mapping; ///< name of the mapping that accepted the plan
+  std::string mapping;       ///< name of the mapping that accepted the plan
+  std::string schedule_text; ///< text of its schedule; "" where it has none
   // Memory layout of the values stored per point, as in schedule::LoweringInput.
   schedule::StoredOrder stored_order = schedule::StoredOrder::by_batch;
   int interleave = 0;
@@ -93,7 +94,7 @@ public:
 private:
   struct Loops {
     schedule::LoopProgram program;
-    std::string mapping;
+    std::string mapping, schedule_text;
     schedule::StoredOrder stored_order = schedule::StoredOrder::by_batch;
     int interleave = 0;
   };

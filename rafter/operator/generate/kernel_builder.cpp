@@ -102,6 +102,7 @@ GeneratedKernel build_kernel(const KernelSpecification& specification, const Ker
   info.work_bytes = programs.work_bytes;
   info.source = programs.main.source;
   info.tensor_program = programs.tensor_program;
+  info.schedule_text = programs.schedule_text;
   info.loop_program = programs.loop_program;
   return result;
 }

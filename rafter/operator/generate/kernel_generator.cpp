@@ -165,6 +165,7 @@ tune::KernelPrograms KernelGenerator::generate(const tune::Decision& decision) {
   result.seconds = decision.seconds;
   result.main = generated(main, plan, plan);
   result.tensor_program = main.program.to_string();
+  result.schedule_text = main.schedule_text;
   result.loop_program = schedule::print(main.loops);
   result.counts = schedule::count(main.loops);
   result.counts.instructions = {};

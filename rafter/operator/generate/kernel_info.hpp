@@ -14,10 +14,10 @@ struct KernelInfo {
   int block = -1;   ///< number of the block of cells; -1: facets
   std::string name; ///< such as "cell hexahedron affine" or "facet 2 of prism isoparametric"
   schedule::Plan plan;
-  tune::Decision decision; ///< says why this plan was taken
-  std::string source;      ///< generated text
-  std::string tensor_program, loop_program;
-  double work_bytes = 0; ///< bytes of its work arrays
+  tune::Decision decision;                                 ///< says why this plan was taken
+  std::string source;                                      ///< generated text
+  std::string tensor_program, schedule_text, loop_program; ///< texts; no schedule ("") where the mapping has none
+  double work_bytes = 0;                                   ///< bytes of its work arrays
   int num_points = 0;
   std::string quadrature; ///< one line: the rule and why it was chosen
   std::int64_t num_cells = 0, num_batches = 0;
