@@ -29,7 +29,7 @@ public:
 private:
   void visit(const Nest& nest) {
     const bool has_items =
-        std::ranges::any_of(nest.loops, [](const Loop& loop) { return loop.place >= Place::item_x; });
+        std::ranges::any_of(nest.loops, [](const Loop& loop) { return loop.place >= LoopPlace::item_x; });
     if (has_items) return leaf(nest);
     for (int turn = 0; turn < (nest.loops.empty() ? 1 : 2); ++turn) // what the end leaves meets the begin
       for (const auto& entry : nest.body) visit(std::get<Nest>(entry));
@@ -97,7 +97,7 @@ private:
     for (const auto& loop : nest.loops) {
       result += fmt::format("{}:", static_cast<int>(loop.place));
       for (const int axis : loop.axes)
-        result += loop.place == Place::turns
+        result += loop.place == LoopPlace::turns
                       ? fmt::format("{} ", program_.extent(axis))
                       : fmt::format("{} ", program_.axes[static_cast<std::size_t>(axis)].direction);
     }

@@ -111,7 +111,7 @@ std::optional<Schedule> schedule_point_per_item(const LoweringInput& input, cons
                           ? program.point_axes
                           : std::vector<int>(program.array(array).axes.begin() + 1, program.array(array).axes.end());
     most = std::max(most, program.product_of_extents(axes));
-    Nest stage{.loops = {{axes, Place::turns}}, .body = {}};
+    Nest stage{.loops = {{axes, LoopPlace::turns}}, .body = {}};
     for (const int number : steps) stage.body.emplace_back(Do{.step = number});
     result.nest.body.emplace_back(std::move(stage));
   }

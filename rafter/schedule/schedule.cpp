@@ -42,9 +42,10 @@ std::int64_t shared_bytes(const kernel::TensorProgram& program, const Schedule& 
 
 namespace {
 
-class Printer {
+class SchedulePrinter {
 public:
-  Printer(const kernel::TensorProgram& program, const Schedule& schedule) : program_(program), schedule_(schedule) {}
+  SchedulePrinter(const kernel::TensorProgram& program, const Schedule& schedule)
+      : program_(program), schedule_(schedule) {}
 
   std::string text() {
     text_ =
@@ -126,7 +127,7 @@ private:
 } // namespace
 
 std::string to_string(const kernel::TensorProgram& program, const Schedule& schedule) {
-  return Printer(program, schedule).text();
+  return SchedulePrinter(program, schedule).text();
 }
 
 } // namespace rafter::schedule

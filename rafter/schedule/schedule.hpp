@@ -15,7 +15,7 @@
 namespace rafter::schedule {
 
 /// Where a loop runs.
-enum class Place : std::uint8_t {
+enum class LoopPlace : std::uint8_t {
   serial,
   unrolled,
   item_x, ///< one index for each item along the first axis of the group; surplus items do nothing
@@ -26,7 +26,7 @@ enum class Place : std::uint8_t {
 /// A loop over axes of the program, which are counted as one, the last fastest.
 struct Loop {
   std::vector<int> axes;
-  Place place = Place::serial;
+  LoopPlace place = LoopPlace::serial;
 };
 
 /// Memory in which arrays stand: registers or other memory of each item, or memory that the items of a cell share.

@@ -20,7 +20,7 @@ namespace {
 using form::ScalarOp;
 using kernel::StepKind;
 
-NodePtr sum(NodePtr a, NodePtr b) {
+NodePtr with_term(NodePtr a, NodePtr b) {
   return a == nullptr ? std::move(b) : operation(ScalarOp::add, {std::move(a), std::move(b)});
 }
 
@@ -116,10 +116,10 @@ private:
   void bind_items(Statements& to) {
     for (const auto& nest : std::vector<const Nest*>(first_evaluation(schedule_.nest)))
       for (const auto& loop : nest->loops) {
-        if (loop.place != Place::item_x && loop.place != Place::item_y) continue;
+        if (loop.place != LoopPlace::item_x && loop.place != LoopPlace::item_y) continue;
         if (loop.axes.size() != 1 || axis(loop.axes[0]).kind != kernel::AxisKind::point) continue;
-        if (program_.extent(loop.axes[0]) != schedule_.items[loop.place == Place::item_x ? 0 : 1]) continue;
-        to.push_back(ilet(index_name(axis(loop.axes[0])), item(loop.place == Place::item_x ? 0 : 1)));
+        if (program_.extent(loop.axes[0]) != schedule_.items[loop.place == LoopPlace::item_x ? 0 : 1]) continue;
+        to.push_back(ilet(index_name(axis(loop.axes[0])), item(loop.place == LoopPlace::item_x ? 0 : 1)));
         bound_.insert(loop.axes[0]);
       }
     if (bound_.empty()) return;
@@ -139,7 +139,7 @@ private:
   }
 
   void nest(const Nest& of, Statements& to) {
-    if (std::ranges::any_of(of.loops, [](const Loop& loop) { return loop.place >= Place::item_x; })) {
+    if (std::ranges::any_of(of.loops, [](const Loop& loop) { return loop.place >= LoopPlace::item_x; })) {
       leaf(of, to);
       return;
     }
@@ -151,7 +151,7 @@ private:
     for (auto loop_of = of.loops.rbegin(); loop_of != of.loops.rend(); ++loop_of)
       body = {loop(index_name(axis(loop_of->axes.front())), integer(program_.extent(loop_of->axes.front())),
                    block(std::move(body)),
-                   loop_of->place == Place::unrolled ? LoopStyle::unrolled : LoopStyle::rolled)};
+                   loop_of->place == LoopPlace::unrolled ? LoopStyle::unrolled : LoopStyle::rolled)};
     to.insert(to.end(), body.begin(), body.end());
   }
 
@@ -165,7 +165,7 @@ private:
     const Loop* in_turns = nullptr;
     NodePtr number; // of the item's index in a loop in turns
     for (const auto& loop : of.loops) {
-      if (loop.place == Place::turns) {
+      if (loop.place == LoopPlace::turns) {
         in_turns = &loop;
         const int total = program_.product_of_extents(loop.axes), items = schedule_.items[0];
         number = total <= items ? item(0) : iadd(imul(variable("turn"), integer(items)), item(0));
@@ -173,7 +173,7 @@ private:
         bind_counted(loop.axes, number, body);
         continue;
       }
-      const int place = loop.place == Place::item_x ? 0 : 1;
+      const int place = loop.place == LoopPlace::item_x ? 0 : 1;
       indices_[loop.axes.front()] = item(place);
       if (program_.extent(loop.axes.front()) < schedule_.items[static_cast<std::size_t>(place)])
         conditions.push_back(ilt(item(place), integer(program_.extent(loop.axes.front()))));
@@ -287,7 +287,7 @@ private:
         if (factor->kind == Kind::number && factor->value == 0) continue;
         Indices of_source = at;
         of_source[col_axis] = col;
-        total = sum(total, operation(ScalarOp::mul, {factor, value_of(from, step.source, c, of_source, to)}));
+        total = with_term(total, operation(ScalarOp::mul, {factor, value_of(from, step.source, c, of_source, to)}));
       }
       if (total == nullptr) total = context_.number(0);
       if (into >= 0)

@@ -13,26 +13,26 @@ namespace {
 
 using kernel::StepKind;
 
-void require(bool condition, const std::string& what) {
+void require_that(bool condition, const std::string& what) {
   if (!condition) throw base::InternalError("schedule: " + what);
 }
 
 /// Goes through the nests in order and notes what stands where.
-class Verifier {
+class ScheduleVerifier {
 public:
-  Verifier(const kernel::TensorProgram& program, const Schedule& schedule)
+  ScheduleVerifier(const kernel::TensorProgram& program, const Schedule& schedule)
       : program_(program), schedule_(schedule), times_done_(program.steps.size(), 0) {}
 
   void run() {
-    require(schedule_.items[0] > 0 && schedule_.items[1] > 0 && schedule_.cells > 0, "a group without items");
+    require_that(schedule_.items[0] > 0 && schedule_.items[1] > 0 && schedule_.cells > 0, "a group without items");
     for (const auto& memory : schedule_.memories)
       for (const auto& slot : memory.slots)
         for (const int array : slot)
-          require(array >= 0 && array < static_cast<int>(program_.arrays.size()),
-                  "memory " + memory.name + " holds an unknown array");
+          require_that(array >= 0 && array < static_cast<int>(program_.arrays.size()),
+                       "memory " + memory.name + " holds an unknown array");
     visit(schedule_.nest);
     for (std::size_t s = 0; s < times_done_.size(); ++s)
-      require(times_done_[s] == 1, fmt::format("step {} is done {} times", s, times_done_[s]));
+      require_that(times_done_[s] == 1, fmt::format("step {} is done {} times", s, times_done_[s]));
   }
 
 private:
@@ -40,21 +40,22 @@ private:
     const auto num_bound = bound_.size();
     bool has_items = false;
     for (const auto& loop : nest.loops) {
-      require(!loop.axes.empty() && (loop.place == Place::turns || loop.axes.size() == 1),
-              "only loops in turns count several axes as one");
-      has_items = has_items || loop.place >= Place::item_x;
+      require_that(!loop.axes.empty() && (loop.place == LoopPlace::turns || loop.axes.size() == 1),
+                   "only loops in turns count several axes as one");
+      has_items = has_items || loop.place >= LoopPlace::item_x;
       for (const int axis : loop.axes) {
-        require(axis >= 0 && axis < static_cast<int>(program_.axes.size()), "a loop over an unknown axis");
-        require(std::ranges::find(bound_, axis) == bound_.end(), "two loops over axis " + name_of_axis(axis));
+        require_that(axis >= 0 && axis < static_cast<int>(program_.axes.size()), "a loop over an unknown axis");
+        require_that(std::ranges::find(bound_, axis) == bound_.end(), "two loops over axis " + name_of_axis(axis));
         bound_.push_back(axis);
       }
-      if (loop.place == Place::item_x || loop.place == Place::item_y)
-        require(program_.extent(loop.axes.front()) <= schedule_.items[loop.place == Place::item_x ? 0 : 1],
-                "axis " + name_of_axis(loop.axes.front()) + " has more indices than the group has items");
+      if (loop.place == LoopPlace::item_x || loop.place == LoopPlace::item_y)
+        require_that(program_.extent(loop.axes.front()) <= schedule_.items[loop.place == LoopPlace::item_x ? 0 : 1],
+                     "axis " + name_of_axis(loop.axes.front()) + " has more indices than the group has items");
     }
     in_registers_.clear();
     for (const auto& entry : nest.body) {
-      require(std::holds_alternative<Do>(entry) == has_items, "nests over items hold what is done, others hold nests");
+      require_that(std::holds_alternative<Do>(entry) == has_items,
+                   "nests over items hold what is done, others hold nests");
       if (const auto* what = std::get_if<Do>(&entry))
         check(*what);
       else
@@ -65,13 +66,13 @@ private:
 
   void check(const Do& what) {
     for (const int memory : {what.from, what.to})
-      require(memory < static_cast<int>(schedule_.memories.size()), "an unknown memory");
+      require_that(memory < static_cast<int>(schedule_.memories.size()), "an unknown memory");
     if (what.action != Do::Action::step) {
       if (what.action == Do::Action::copy) read(what.array, what.from);
       write(what.array, what.to);
       return;
     }
-    require(what.step >= 0 && what.step < static_cast<int>(program_.steps.size()), "an unknown step");
+    require_that(what.step >= 0 && what.step < static_cast<int>(program_.steps.size()), "an unknown step");
     ++times_done_[static_cast<std::size_t>(what.step)];
     const auto& step = program_.steps[static_cast<std::size_t>(what.step)];
     if (step.kind == StepKind::evaluate) {
@@ -92,11 +93,11 @@ private:
     const auto& in = schedule_.memories[static_cast<std::size_t>(memory)];
     const bool is_held =
         std::ranges::any_of(in.slots, [&](const auto& slot) { return std::ranges::find(slot, array) != slot.end(); });
-    require(is_held, "memory " + in.name + " does not hold " + name_of(array));
+    require_that(is_held, "memory " + in.name + " does not hold " + name_of(array));
     for (const int axis : program_.array(array).axes) {
       const int direction = program_.axes[static_cast<std::size_t>(axis)].direction;
       const bool is_kept = direction < 0 || std::ranges::find(in.keeps, direction) != in.keeps.end();
-      require(
+      require_that(
           is_kept || (is_bound(axis) && std::ranges::find(but, axis) == but.end()),
           fmt::format("no loop gives the index {} of {} in memory {}", name_of_axis(axis), name_of(array), in.name));
     }
@@ -111,11 +112,11 @@ private:
   void read(int array, int given, const std::vector<int>& summed = {}) {
     const int memory = memory_of(schedule_, array, given);
     if (memory < 0) {
-      require(in_registers_.contains(array), name_of(array) + " is read in another nest than it is made in");
+      require_that(in_registers_.contains(array), name_of(array) + " is read in another nest than it is made in");
       return;
     }
     check_indices(array, memory, summed);
-    require(is_written_.contains({array, memory}), name_of(array) + " is read before it is written");
+    require_that(is_written_.contains({array, memory}), name_of(array) + " is read before it is written");
   }
   void write(int array, int given, const kernel::Step* marched = nullptr) {
     const int memory = memory_of(schedule_, array, given);
@@ -139,6 +140,8 @@ private:
 
 } // namespace
 
-void verify(const kernel::TensorProgram& program, const Schedule& schedule) { Verifier(program, schedule).run(); }
+void verify(const kernel::TensorProgram& program, const Schedule& schedule) {
+  ScheduleVerifier(program, schedule).run();
+}
 
 } // namespace rafter::schedule

@@ -17,7 +17,7 @@ using kernel::StepKind;
 class Slab {
 public:
   explicit Slab(const kernel::TensorProgram& program)
-      : program_(program), last_(program.tdim - 1), march_({{program.point_axes.front()}, Place::unrolled}) {}
+      : program_(program), last_(program.tdim - 1), march_({{program.point_axes.front()}, LoopPlace::unrolled}) {}
 
   std::optional<Schedule> run() {
     for (const auto& evaluation : program_.evaluations) read(evaluation);
@@ -76,7 +76,7 @@ private:
   Nest layer(int array, std::vector<Do> what) const {
     Nest result;
     for (int direction = last_ - 1; direction >= 0; --direction)
-      result.loops.push_back({{axis_of(array, direction)}, direction == 0 ? Place::item_x : Place::item_y});
+      result.loops.push_back({{axis_of(array, direction)}, direction == 0 ? LoopPlace::item_x : LoopPlace::item_y});
     for (auto& each : what) result.body.emplace_back(each);
     return result;
   }
@@ -117,7 +117,7 @@ private:
   /// All contractions of a chain but the last, layer by layer; the memory of fibres that they leave.
   int interpolate(const std::string& number, int array, int fibres, int shared, const std::vector<int>& steps) {
     const int done = fibre("fibre" + number, target(steps[static_cast<std::size_t>(last_) - 1]));
-    Nest nest{.loops = {{{axis_of(array, last_)}, Place::unrolled}}, .body = {}};
+    Nest nest{.loops = {{{axis_of(array, last_)}, LoopPlace::unrolled}}, .body = {}};
     nest.body.emplace_back(layer(array, {copy_of(array, fibres, shared)}));
     int from = shared;
     for (int direction = 0; direction < last_; ++direction) {

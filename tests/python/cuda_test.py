@@ -84,6 +84,19 @@ class Cuda(command_test.CommandTest):
                 self.assertAlmostEqual(norms[0] / norms[1], 1, delta=1e-9)
                 self.assertNotIn("live", pathlib.Path(log).read_text(encoding="utf-8"))
 
+    def test_points_in_items_stay_in_registers(self):
+        self.require_nvrtc()
+        for mapping in ("slab", "point_per_item"):
+            for degree in (1, 3):
+                with self.subTest(mapping=mapping, degree=degree):
+                    output = self.run_rafter("kernel", self.example("poisson"), "--device", "cuda", "--architecture", "sm_90", "--set",
+                                             f"fields.u.degree={degree}", "--plan", f"mapping={mapping} factors=store", "--schedule").stdout
+                    self.assertIn("\n  evaluate\n" if mapping == "point_per_item" else "\n    evaluate\n", output)
+                    registers, local_bytes, _, spilled, shared_bytes = map(int, KERNEL.findall(output)[0])
+                    self.assertLess(registers, 256)
+                    self.assertEqual((local_bytes, spilled), (0, 0))
+                    self.assertGreater(shared_bytes, 0)
+
     def test_kernels_fit_the_registers_of_devices(self):
         compilers = self.compilers()
         cases = [case for case in CASES if ("hiprtc" if case[0].startswith("gfx") else "NVRTC") in compilers]
