@@ -167,6 +167,24 @@ int num_basis_functions(Shape shape, int degree) {
   return result;
 }
 
+Table tabulate_jacobi(int degree, int alpha, int power, std::span<const double> points) {
+  const auto num_points = points.size(), num_functions = static_cast<std::size_t>(degree) + 1;
+  Table table{1, static_cast<int>(num_points), degree + 1, {}};
+  table.values.resize(2 * num_points * num_functions);
+  for (std::size_t q = 0; q < num_points; ++q) {
+    const Jet x = coordinate(points[q], 0);
+    Jet scale = constant(1);
+    for (int k = 0; k < power; ++k) scale = scale * (constant(0.5) + (-0.5) * x);
+    const auto polynomials = homogenised_jacobi(degree, alpha, x, constant(1));
+    for (std::size_t n = 0; n < num_functions; ++n) {
+      const Jet value = scale * polynomials[n];
+      table.values[q * num_functions + n] = value.value;
+      table.values[(num_points + q) * num_functions + n] = value.gradient[0];
+    }
+  }
+  return table;
+}
+
 Table product(const Table& first, const Table& second) {
   Table result{first.dim + second.dim, first.num_points, first.num_dofs * second.num_dofs, {}};
   result.values.resize(static_cast<std::size_t>(result.dim + 1) * result.num_points * result.num_dofs);

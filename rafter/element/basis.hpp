@@ -31,6 +31,10 @@ int num_basis_functions(Shape shape, int degree);
 /// of approach there, and the one along the axis a = b = 0 is returned.
 Table tabulate_orthonormal(Shape shape, int degree, std::span<const double> points);
 
+/// Values and derivatives at points of ((1-x)/2)^power times the Jacobi polynomials P_n^(alpha,0), n = 0..degree, which
+/// are scaled to unit norm under the weight ((1-x)/2)^alpha: what the functions of collapsed bases are along one axis.
+Table tabulate_jacobi(int degree, int alpha, int power, std::span<const double> points);
+
 /// Table of all products of two sets of functions, tabulated at the same points and depending on different axes; the
 /// first set runs fastest.
 Table product(const Table& first, const Table& second);

@@ -113,7 +113,7 @@ private:
     return steps_.contract(source,
                            {.rows = {steps_.add_axis(AxisKind::pair, rows)},
                             .cols = std::move(cols),
-                            .matrix = steps_.add_matrix(std::move(matrix))},
+                            .members = {steps_.add_matrix(std::move(matrix))}},
                            fmt::format("m{}", f));
   }
   /// Sums the weighed products over the points where the coefficients are constant on the cell; returns them as they

@@ -87,7 +87,7 @@ private:
     rows.push_back(program_.point_axes.front());
     const int matrix = steps_.add_matrix(tables_.stacked(element, slots));
     const int array = steps_.contract(
-        dofs, {.rows = rows, .cols = {program_.array(dofs).axes.back()}, .matrix = matrix}, name + "_points");
+        dofs, {.rows = rows, .cols = {program_.array(dofs).axes.back()}, .members = {matrix}}, name + "_points");
     if (folding && tables_.point_folding()) steps_.butterfly(array, *tables_.point_folding());
     Slots result;
     for (std::size_t s = 0; s < slots.size(); ++s) result[slots[s]] = {array, 0, static_cast<int>(s)};
@@ -108,7 +108,7 @@ private:
       auto& matrix = stages.differentiation[static_cast<std::size_t>(slot.first)];
       matrix = steps_.add_matrix(tables_.differentiation(slot.first));
       const int axis = steps_.axis_along(stages.values, slot.first);
-      const int array = steps_.contract(stages.values, {.rows = {axis}, .cols = {axis}, .matrix = matrix},
+      const int array = steps_.contract(stages.values, {.rows = {axis}, .cols = {axis}, .members = {matrix}},
                                         fmt::format("{}_d{}", name, slot.first));
       stages.derivatives[static_cast<std::size_t>(slot.first)] = array;
       result[slot] = {array, 0, 0};

@@ -86,7 +86,8 @@ private:
     const int matrix = steps_.add_matrix(tables_.stacked_transposed(element, slots));
     const auto& axes = program_.array(array).axes;
     const int result = steps_.contract(
-        array, {.rows = dof_axes(program_, tables_, element), .cols = {axes.begin() + 1, axes.end()}, .matrix = matrix},
+        array,
+        {.rows = dof_axes(program_, tables_, element), .cols = {axes.begin() + 1, axes.end()}, .members = {matrix}},
         name);
     if (folding) {
       steps_.set_folding(result, *folding);
@@ -117,7 +118,7 @@ private:
       matrix = steps_.add_matrix(tables_.transposed_differentiation(slot.first));
       stages.derivatives[static_cast<std::size_t>(slot.first)] = place.array;
       const int axis = steps_.axis_along(place.array, slot.first);
-      total = steps_.contract(place.array, {.rows = {axis}, .cols = {axis}, .matrix = matrix}, fmt::format("s{}", f),
+      total = steps_.contract(place.array, {.rows = {axis}, .cols = {axis}, .members = {matrix}}, fmt::format("s{}", f),
                               total, total >= 0);
     }
     if (tables_.is_nodal(element))

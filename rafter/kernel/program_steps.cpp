@@ -125,7 +125,7 @@ int ProgramSteps::chain(int source, const std::vector<ReferenceMatrix>& factors,
     source = contract(source,
                       {.rows = {rows[static_cast<std::size_t>(num_axes - 1 - axis)]},
                        .cols = {axis_along(source, axis)},
-                       .matrix = matrix},
+                       .members = {matrix}},
                       fmt::format("{}_{}", name, axis), is_last ? target : -1, is_last && accumulate);
   }
   return source;

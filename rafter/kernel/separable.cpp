@@ -128,7 +128,7 @@ private:
   }
   void contract(int source, int target, int kind, int axis, bool accumulates) {
     const int along = steps_.axis_along(source, axis);
-    steps_.contract(source, {.rows = {along}, .cols = {along}, .matrix = matrix_of(kind, axis)}, "", target,
+    steps_.contract(source, {.rows = {along}, .cols = {along}, .members = {matrix_of(kind, axis)}}, "", target,
                     accumulates);
   }
 

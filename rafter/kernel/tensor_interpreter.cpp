@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <span>
 
 #include <rafter/base/error.hpp>
 #include <rafter/kernel/tensor_program.hpp>
@@ -22,6 +23,34 @@ void contract(const ReferenceMatrix& matrix, const ContractionShape& shape, cons
         auto& entry = target[(o * rows + r) * inner + i];
         entry = accumulate ? entry + sum : sum;
       }
+}
+
+/// The same where extents or matrices depend on indices: entry by entry. Entries that arrays do not use stay 0.
+void contract_by_entries(const TensorProgram& program, const Step& step, const Values& source, Values& target) {
+  const auto& family = program.families[static_cast<std::size_t>(step.family)];
+  const auto &from = program.array(step.source), &into = program.array(step.target);
+  const int row_axis = family.rows.front(), col_axis = family.cols.front();
+  const int num_components = program.num_components(step.target);
+  const auto place_in = [&](const TensorArray& array, int component, const TensorProgram::AxisIndices& at) {
+    int place = component;
+    for (const int axis : std::span(array.axes).subspan(1))
+      place = place * program.extent(axis) + at[static_cast<std::size_t>(axis)];
+    return static_cast<std::size_t>(place);
+  };
+  program.each_entry(into, [&](const TensorProgram::AxisIndices& at) {
+    const auto& matrix = program.member_at(family, at);
+    const int row = at[static_cast<std::size_t>(row_axis)], extent = program.extent_at(col_axis, at);
+    for (int c = 0; c < num_components; ++c) {
+      double sum = 0;
+      auto of_source = at;
+      for (int k = 0; k < extent; ++k) {
+        of_source[static_cast<std::size_t>(col_axis)] = k;
+        sum += matrix(row, k) * source[place_in(from, c, of_source)];
+      }
+      auto& entry = target[place_in(into, c, at)];
+      entry = step.accumulate ? entry + sum : sum;
+    }
+  });
 }
 
 /// Position of dof i in an array, which may be in the order of a folding.
@@ -192,7 +221,10 @@ CellResult interpret(const TensorProgram& program, const CellData& data) {
       break;
     }
     case StepKind::contract:
-      contract(program.matrix_of(step), program.shape_of(step), arrays[source], step.accumulate, arrays[target]);
+      if (program.has_dependent_axes())
+        contract_by_entries(program, step, arrays[source], arrays[target]);
+      else
+        contract(program.matrix_of(step), program.shape_of(step), arrays[source], step.accumulate, arrays[target]);
       break;
     case StepKind::butterfly:
       butterfly(program.foldings[field], arrays[target]);

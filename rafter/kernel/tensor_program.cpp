@@ -67,6 +67,44 @@ ContractionShape TensorProgram::shape_of(const Step& step) const {
           .inner = product_of_extents(of_source.subspan(before.size() + family.cols.size()))};
 }
 
+namespace {
+
+/// Number of the combination of indices along some axes, the last fastest.
+int combination(const TensorProgram& program, const std::vector<int>& of_axes, const TensorProgram::AxisIndices& at) {
+  int result = 0;
+  for (const int axis : of_axes) result = result * program.extent(axis) + at[static_cast<std::size_t>(axis)];
+  return result;
+}
+
+} // namespace
+
+bool TensorProgram::has_dependent_axes() const {
+  return std::ranges::any_of(axes, [](const Axis& axis) { return !axis.outer.empty(); }) ||
+         std::ranges::any_of(families, [](const Family& family) { return !family.index.empty(); });
+}
+
+int TensorProgram::extent_at(int number, const AxisIndices& at) const {
+  const auto& axis = axes[static_cast<std::size_t>(number)];
+  return axis.outer.empty() ? axis.extent : axis.extents[static_cast<std::size_t>(combination(*this, axis.outer, at))];
+}
+
+void TensorProgram::each_entry(const TensorArray& of, const std::function<void(const AxisIndices&)>& f) const {
+  AxisIndices at(axes.size(), 0);
+  const std::function<void(std::size_t)> along = [&](std::size_t i) {
+    if (i == of.axes.size()) return f(at);
+    const int axis = of.axes[i], used = extent_at(axis, at);
+    auto& index = at[static_cast<std::size_t>(axis)];
+    for (index = 0; index < used; ++index) along(i + 1);
+    index = 0;
+  };
+  along(1);
+}
+
+const ReferenceMatrix& TensorProgram::member_at(const Family& family, const AxisIndices& at) const {
+  const auto member = family.members[static_cast<std::size_t>(combination(*this, family.index, at))];
+  return matrices[static_cast<std::size_t>(member)];
+}
+
 int TensorProgram::direction_of(const Step& step) const {
   const auto& family = families[static_cast<std::size_t>(step.family)];
   return axes[static_cast<std::size_t>(family.cols.front())].direction;
@@ -79,7 +117,9 @@ std::string TensorProgram::to_string() const {
     return fmt::format("{}", fmt::join(result, " "));
   };
   std::string text;
-  for (const auto& axis : axes) text += fmt::format("axis {} {}\n", axis.name, axis.extent);
+  for (const auto& axis : axes)
+    text += axis.outer.empty() ? fmt::format("axis {} {}\n", axis.name, axis.extent)
+                               : fmt::format("axis {} of {} {}\n", axis.name, names(axis.outer), axis.extents);
   text += fmt::format("points [{}]\n", names(point_axes));
   for (const auto& array : arrays) text += fmt::format("array {} [{}]\n", array.name, names(array.axes));
   for (const auto& matrix : matrices) {
@@ -101,7 +141,8 @@ std::string TensorProgram::to_string() const {
     if (step.kind == StepKind::mask) text += fmt::format(" mask {}", step.field);
     if (step.kind == StepKind::contract) {
       const auto& family = families[static_cast<std::size_t>(step.family)];
-      text += fmt::format(" {}[{}, {}] .", matrix_of(step).name, names(family.rows), names(family.cols));
+      const std::string index = family.index.empty() ? "" : "(" + names(family.index) + ")";
+      text += fmt::format(" {}{}[{}, {}] .", matrix_of(step).name, index, names(family.rows), names(family.cols));
     }
     if (step.source >= 0) text += " " + array_name(step.source);
     if (step.kind == StepKind::evaluate) {
@@ -125,6 +166,15 @@ double count_contraction_flops(const TensorProgram& program) {
   for (const auto& step : program.steps) {
     if (step.kind == StepKind::contract) {
       const auto& matrix = program.matrix_of(step);
+      if (program.has_dependent_axes()) {
+        const auto& family = program.families[static_cast<std::size_t>(step.family)];
+        double products = 0; // of one component
+        program.each_entry(program.array(step.target), [&](const TensorProgram::AxisIndices& at) {
+          products += program.extent_at(family.cols.front(), at);
+        });
+        flops += 2 * products * program.num_components(step.target);
+        continue;
+      }
       const double lines = program.size(step.source) / matrix.cols;
       if (matrix.blocks.empty()) flops += lines * matrix.rows * (2.0 * matrix.cols - (step.accumulate ? 0 : 1));
       for (const auto& block : matrix.blocks)

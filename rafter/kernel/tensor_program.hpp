@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <array>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -31,6 +32,9 @@ struct Axis {
   AxisKind kind = AxisKind::dof;
   int extent = 0;
   int direction = -1; ///< reference axis along which dofs or points of a grid are counted; -1: all of the cell are
+  /// Axes whose indices the extent depends on, and it for each of their values, the last fastest: r < R(p, q). `extent`
+  /// is then the largest, and arrays leave the rest of it unused. Empty: the extent is always the same.
+  std::vector<int> outer{}, extents{};
   bool operator==(const Axis&) const = default;
 };
 
@@ -42,11 +46,13 @@ struct TensorArray {
   int folding = -1;
 };
 
-/// A matrix between axes of arrays: it takes numbers along `cols` to numbers along `rows`. Several axes, which stand
-/// side by side in arrays, count as one, the last fastest.
+/// Matrices between axes of arrays: one takes numbers along `cols` to numbers along `rows`. Several axes, which stand
+/// side by side in arrays, count as one, the last fastest. Which member it is, the indices along other axes of the
+/// array say: of collapsed bases, the functions along an axis depend on those along the axes before.
 struct Family {
   std::vector<int> rows, cols;
-  int matrix = -1;
+  std::vector<int> members; ///< numbers of matrices, for each value of `index`, the last axis fastest
+  std::vector<int> index{}; ///< axes outside; empty: there is one member
   bool operator==(const Family&) const = default;
   /// Position of `cols` among the axes of an array; -1 where they do not stand there side by side.
   int position_in(const TensorArray& array) const;
@@ -226,10 +232,19 @@ struct TensorProgram {
   bool has_directions() const;
   /// Product of the extents of some axes.
   int product_of_extents(std::span<const int> of_axes) const;
+  /// The matrix of a contraction, or the first of its family.
   const ReferenceMatrix& matrix_of(const Step& step) const {
-    return matrices[static_cast<std::size_t>(families[static_cast<std::size_t>(step.family)].matrix)];
+    return matrices[static_cast<std::size_t>(families[static_cast<std::size_t>(step.family)].members.front())];
   }
   ContractionShape shape_of(const Step& step) const;
+  /// Says whether the extent of an axis depends on other indices, or a matrix does.
+  bool has_dependent_axes() const;
+  using AxisIndices = std::vector<int>; ///< an index for each axis of the program
+  /// Calls f(indices) for all entries of a component that an array uses.
+  void each_entry(const TensorArray& array, const std::function<void(const AxisIndices&)>& f) const;
+  /// Extent of an axis at these indices along the others.
+  int extent_at(int axis, const AxisIndices& at) const;
+  const ReferenceMatrix& member_at(const Family& family, const AxisIndices& at) const;
   /// Reference axis along which a contraction with a 1D matrix goes.
   int direction_of(const Step& step) const;
   std::string to_string() const;

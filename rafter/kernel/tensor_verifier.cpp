@@ -46,9 +46,25 @@ private:
       require(program_.axes[static_cast<std::size_t>(a.axes.front())].kind == AxisKind::component,
               "the first axis of " + a.name + " does not count components");
     }
-    for (const auto& family : program_.families)
-      require(std::ranges::all_of(family.rows, exists) && std::ranges::all_of(family.cols, exists),
+    for (const auto& axis : program_.axes) {
+      require(std::ranges::all_of(axis.outer, exists), "an axis that " + axis.name + " depends on does not exist");
+      const int num_extents = axis.outer.empty() ? 0 : program_.product_of_extents(axis.outer);
+      require(std::ssize(axis.extents) == num_extents, "axis " + axis.name + " needs one extent for each outer index");
+      require(axis.extents.empty() || std::ranges::max(axis.extents) == axis.extent,
+              "axis " + axis.name + " has another largest extent");
+    }
+    for (const auto& a : program_.arrays)
+      for (auto axis = a.axes.begin(); axis != a.axes.end(); ++axis)
+        for (const int outer : program_.axes[static_cast<std::size_t>(*axis)].outer)
+          require(std::find(a.axes.begin(), axis, outer) != axis,
+                  "an axis of " + a.name + " stands before one that it depends on");
+    for (const auto& family : program_.families) {
+      require(std::ranges::all_of(family.rows, exists) && std::ranges::all_of(family.cols, exists) &&
+                  std::ranges::all_of(family.index, exists),
               "an axis of a family does not exist");
+      require(std::ssize(family.members) == program_.product_of_extents(family.index),
+              "a family needs one matrix for each value of its index");
+    }
     require(std::ranges::all_of(program_.point_axes, exists), "an axis of the points does not exist");
     if (!program_.is_grid()) return;
     require(program_.point_axes.size() == program_.grid.size(), "a grid of points needs one axis along each direction");
@@ -110,7 +126,9 @@ private:
     auto& gathered = gathered_[static_cast<std::size_t>(step.target)];
     for (const int place : places)
       require(place < 0 || gathered.insert(place).second, "two fields are gathered into one place of " + a.name);
-    return static_cast<int>(gathered.size()) == program_.num_entries(step.target);
+    int used = 0; // entries that the array uses
+    program_.each_entry(a, [&](const TensorProgram::AxisIndices&) { ++used; });
+    return static_cast<int>(gathered.size()) == used;
   }
   static const FieldUse& use_of(const std::vector<FieldUse>& uses, int field, const std::string& what) {
     require(field >= 0 && field < static_cast<int>(uses.size()), what + " an unknown field");
@@ -172,19 +190,30 @@ private:
     read(step.source);
     require(step.family >= 0 && step.family < static_cast<int>(program_.families.size()), "unknown family");
     const auto& family = program_.families[static_cast<std::size_t>(step.family)];
-    require(family.matrix >= 0 && family.matrix < static_cast<int>(program_.matrices.size()), "unknown matrix");
-    const auto& matrix = program_.matrices[static_cast<std::size_t>(family.matrix)];
-    require(static_cast<int>(matrix.values.size()) == matrix.rows * matrix.cols,
-            "matrix " + matrix.name + " needs one value per entry");
-    check_blocks(matrix);
+    for (const int member : family.members) {
+      require(member >= 0 && member < static_cast<int>(program_.matrices.size()), "unknown matrix");
+      const auto& matrix = program_.matrices[static_cast<std::size_t>(member)];
+      require(static_cast<int>(matrix.values.size()) == matrix.rows * matrix.cols,
+              "matrix " + matrix.name + " needs one value per entry");
+      check_blocks(matrix);
+    }
     const auto& source = array(step.source);
     require(!family.cols.empty() && family.position_in(source) > 0,
             "a contraction of axes that " + source.name + " has not");
-    require(program_.product_of_extents(family.rows) == matrix.rows &&
-                program_.product_of_extents(family.cols) == matrix.cols,
-            "matrix " + matrix.name + " does not fit its axes");
+    for (const int member : family.members) {
+      const auto& matrix = program_.matrices[static_cast<std::size_t>(member)];
+      require(program_.product_of_extents(family.rows) == matrix.rows &&
+                  program_.product_of_extents(family.cols) == matrix.cols,
+              "matrix " + matrix.name + " does not fit its axes");
+    }
     require(family.axes_of_result(source) == array(step.target).axes,
             "a contraction does not fit " + array(step.target).name);
+    for (const int axis : family.index) {
+      const auto& of_target = array(step.target).axes;
+      require(std::ranges::find(of_target, axis) != of_target.end() &&
+                  std::ranges::find(family.rows, axis) == family.rows.end(),
+              "the index of a family is none of " + array(step.target).name);
+    }
   }
   void check_butterfly(const Step& step) const {
     read(step.target);

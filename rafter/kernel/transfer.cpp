@@ -179,7 +179,7 @@ private:
     if (nodes_.is_grid()) return steps_.chain(source, factors_, rows, name);
     if (is_identity(factors_.front())) return source;
     const int matrix = steps_.add_matrix(factors_.front());
-    return steps_.contract(source, {.rows = rows, .cols = {program_.array(source).axes.back()}, .matrix = matrix},
+    return steps_.contract(source, {.rows = rows, .cols = {program_.array(source).axes.back()}, .members = {matrix}},
                            name);
   }
   int child_mask(int child) const {

@@ -182,7 +182,7 @@ void contract_dense(Context& context, const kernel::Step& step, Statements& to) 
   if (stands_in_text(matrix, context.plan))
     contract_in_text(context, dense, variable(c), body);
   else {
-    LongProduct product(context, dense, context.global(role::matrix, family.matrix), variable(c));
+    LongProduct product(context, dense, context.global(role::matrix, family.members.front()), variable(c));
     for (const auto& block : blocks_of(matrix)) product.add_block(block, body);
   }
   to.push_back(loop(c, integer(dense.components), schedule::block(body)));

@@ -145,6 +145,7 @@ const Mapping& choose_mapping(const LoweringInput& input, const Plan& plan) {
 }
 
 bool Mapping::takes(const LoweringInput& input, const Plan& plan) const {
+  if (input.program != nullptr && input.program->has_dependent_axes()) return false; // interpreted alone so far
   return schedule != nullptr ? schedule(input, plan).has_value() : accepts(input, plan);
 }
 

@@ -62,8 +62,8 @@ const std::vector<VerifierCase>& verifier_cases() {
        [](auto& p) { step(p, StepKind::scatter).source = p.evaluations[0].values; }},
       {"unknown_family", "unknown family", [](auto& p) { step(p, StepKind::contract).family = 50; }},
       {"no_family", "unknown family", [](auto& p) { step(p, StepKind::contract).family = -1; }},
-      {"unknown_matrix", "unknown matrix", [](auto& p) { family(p).matrix = 50; }},
-      {"no_matrix", "unknown matrix", [](auto& p) { family(p).matrix = -1; }},
+      {"unknown_matrix", "unknown matrix", [](auto& p) { family(p).members[0] = 50; }},
+      {"no_matrix", "unknown matrix", [](auto& p) { family(p).members[0] = -1; }},
       {"contraction_of_components", "a contraction of axes that",
        [](auto& p) { family(p).cols = {p.array(step(p, StepKind::contract).source).axes.front()}; }},
       {"contraction_of_no_axis", "a contraction of axes that", [](auto& p) { family(p).cols.clear(); }},
@@ -82,13 +82,13 @@ const std::vector<VerifierCase>& verifier_cases() {
       {"contraction_of_nothing", "array -1 does not exist", [](auto& p) { step(p, StepKind::contract).source = -1; }},
       {"matrix_of_other_columns", "does not fit",
        [](auto& p) {
-         auto& matrix = p.matrices[static_cast<std::size_t>(family(p).matrix)];
+         auto& matrix = p.matrices[static_cast<std::size_t>(family(p).members[0])];
          matrix.cols += 1;
          matrix.values.resize(static_cast<std::size_t>(matrix.rows * matrix.cols));
        }},
       {"matrix_of_other_rows", "does not fit",
        [](auto& p) {
-         auto& matrix = p.matrices[static_cast<std::size_t>(family(p).matrix)];
+         auto& matrix = p.matrices[static_cast<std::size_t>(family(p).members[0])];
          matrix.rows += 1;
          matrix.values.resize(static_cast<std::size_t>(matrix.rows * matrix.cols));
        }},
