@@ -186,6 +186,8 @@ std::shared_ptr<const Element> make_tensor_element(Shape shape, std::span<const 
   const auto dim = static_cast<std::size_t>(dimension(shape));
   if (!is_tensor(shape) || dim < 2 || degrees.size() != dim)
     throw base::InternalError("element: degrees along each axis are those of quadrilaterals and hexahedra");
+  if (std::ranges::count(degrees, degrees.front()) == std::ssize(degrees))
+    return make_element(Family::lagrange, shape, degrees.front());
   auto result = std::make_shared<Element>();
   result->shape_ = shape;
   result->num_dofs_ = 1;

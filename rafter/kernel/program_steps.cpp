@@ -98,7 +98,7 @@ void ProgramSteps::set_folding(int array, const Folding& folding) {
   program_.arrays[static_cast<std::size_t>(array)].folding = add_folding(folding);
 }
 
-int ProgramSteps::contract(int source, Family family, const std::string& name, int target, bool accumulate) {
+int ProgramSteps::contract(int source, MatrixFamily family, const std::string& name, int target, bool accumulate) {
   if (target < 0) {
     program_.arrays.push_back({name, family.axes_of_result(program_.array(source))});
     target = static_cast<int>(program_.arrays.size()) - 1;

@@ -33,7 +33,7 @@ public:
   /// Notes that the dofs in an array stand in the order of a folding.
   void set_folding(int array, const Folding& folding);
   /// Adds a contraction into array `target`, or into a new array if that is -1.
-  int contract(int source, Family family, const std::string& name, int target = -1, bool accumulate = false);
+  int contract(int source, MatrixFamily family, const std::string& name, int target = -1, bool accumulate = false);
   /// Contracts a source along reference axes 0, 1, .. one after the other, whose indices become those of `rows`, in the
   /// order of an array; identities are skipped, and the last contraction may add to `target`. `used` receives the
   /// matrix index of each axis that is contracted.

@@ -32,12 +32,12 @@ std::size_t position_of(const std::vector<FieldUse>& uses, int index) {
   return static_cast<std::size_t>(use - uses.begin());
 }
 
-int Family::position_in(const TensorArray& array) const {
+int MatrixFamily::position_in(const TensorArray& array) const {
   const auto found = std::search(array.axes.begin(), array.axes.end(), cols.begin(), cols.end());
   return found == array.axes.end() ? -1 : static_cast<int>(found - array.axes.begin());
 }
 
-std::vector<int> Family::axes_of_result(const TensorArray& source) const {
+std::vector<int> MatrixFamily::axes_of_result(const TensorArray& source) const {
   auto result = source.axes;
   const auto first = result.begin() + position_in(source);
   const auto place = result.erase(first, first + static_cast<std::ptrdiff_t>(cols.size()));
@@ -80,7 +80,7 @@ int combination(const TensorProgram& program, const std::vector<int>& of_axes, c
 
 bool TensorProgram::has_dependent_axes() const {
   return std::ranges::any_of(axes, [](const Axis& axis) { return !axis.outer.empty(); }) ||
-         std::ranges::any_of(families, [](const Family& family) { return !family.index.empty(); });
+         std::ranges::any_of(families, [](const MatrixFamily& family) { return !family.index.empty(); });
 }
 
 int TensorProgram::extent_at(int number, const AxisIndices& at) const {
@@ -100,7 +100,7 @@ void TensorProgram::each_entry(const TensorArray& of, const std::function<void(c
   along(1);
 }
 
-const ReferenceMatrix& TensorProgram::member_at(const Family& family, const AxisIndices& at) const {
+const ReferenceMatrix& TensorProgram::member_at(const MatrixFamily& family, const AxisIndices& at) const {
   const auto member = family.members[static_cast<std::size_t>(combination(*this, family.index, at))];
   return matrices[static_cast<std::size_t>(member)];
 }

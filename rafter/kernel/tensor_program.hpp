@@ -49,11 +49,11 @@ struct TensorArray {
 /// Matrices between axes of arrays: one takes numbers along `cols` to numbers along `rows`. Several axes, which stand
 /// side by side in arrays, count as one, the last fastest. Which member it is, the indices along other axes of the
 /// array say: of collapsed bases, the functions along an axis depend on those along the axes before.
-struct Family {
+struct MatrixFamily {
   std::vector<int> rows, cols;
   std::vector<int> members; ///< numbers of matrices, for each value of `index`, the last axis fastest
   std::vector<int> index{}; ///< axes outside; empty: there is one member
-  bool operator==(const Family&) const = default;
+  bool operator==(const MatrixFamily&) const = default;
   /// Position of `cols` among the axes of an array; -1 where they do not stand there side by side.
   int position_in(const TensorArray& array) const;
   /// The axes of what the family makes of an array.
@@ -208,7 +208,7 @@ struct TensorProgram {
   std::vector<Slot> output_slots;
   std::vector<TensorArray> arrays;
   std::vector<ReferenceMatrix> matrices;
-  std::vector<Family> families;
+  std::vector<MatrixFamily> families;
   std::vector<Folding> foldings;
   std::vector<Step> steps;
   /// One evaluation per input field in order, then one for the geometry nodes if the program evaluates them; one
@@ -244,7 +244,7 @@ struct TensorProgram {
   void each_entry(const TensorArray& array, const std::function<void(const AxisIndices&)>& f) const;
   /// Extent of an axis at these indices along the others.
   int extent_at(int axis, const AxisIndices& at) const;
-  const ReferenceMatrix& member_at(const Family& family, const AxisIndices& at) const;
+  const ReferenceMatrix& member_at(const MatrixFamily& family, const AxisIndices& at) const;
   /// Reference axis along which a contraction with a 1D matrix goes.
   int direction_of(const Step& step) const;
   std::string to_string() const;

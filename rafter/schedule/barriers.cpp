@@ -10,9 +10,9 @@ namespace rafter::schedule {
 
 namespace {
 
-/// A touch of one slot of a shared memory.
+/// A touch of one place of a shared memory.
 struct Touch {
-  std::pair<int, std::size_t> slot; ///< memory, slot
+  std::pair<int, std::size_t> place; ///< memory, number of the place
   bool writes = false;
   std::string owner; ///< how items own the entries that they touch; "": they touch those of others, too
 };
@@ -40,7 +40,7 @@ private:
     const auto meets = [&](const Touch& touch) {
       return std::ranges::any_of(since_, [&](const Touch& earlier) {
         const bool is_own = !touch.owner.empty() && touch.owner == earlier.owner;
-        return touch.slot == earlier.slot && (touch.writes || earlier.writes) && !is_own;
+        return touch.place == earlier.place && (touch.writes || earlier.writes) && !is_own;
       });
     };
     if (std::ranges::any_of(touches, meets)) result_.insert(&nest);
@@ -52,12 +52,12 @@ private:
     std::vector<Touch> result;
     const auto touch = [&](int array, int memory, bool writes, bool is_own) {
       if (memory < 0 || schedule_.memories[static_cast<std::size_t>(memory)].space != Space::shared) return;
-      const auto& slots = schedule_.memories[static_cast<std::size_t>(memory)].slots;
-      const auto slot = std::ranges::find_if(
-          slots, [&](const auto& arrays) { return std::ranges::find(arrays, array) != arrays.end(); });
-      result.push_back({{memory, static_cast<std::size_t>(slot - slots.begin())},
+      const auto& places = schedule_.memories[static_cast<std::size_t>(memory)].places;
+      const auto place = std::ranges::find_if(
+          places, [&](const auto& arrays) { return std::ranges::find(arrays, array) != arrays.end(); });
+      result.push_back({{memory, static_cast<std::size_t>(place - places.begin())},
                         writes,
-                        is_own && binds_all(nest, array, memory) ? owner_of(nest) : ""});
+                        is_own && binds_all(nest, array, memory) ? owner_of(nest, array, memory) : ""});
     };
     for (const auto& entry : nest.body) {
       const auto& what = std::get<Do>(entry);
@@ -91,8 +91,8 @@ private:
           nest.loops, [&](const Loop& loop) { return std::ranges::find(loop.axes, axis) != loop.axes.end(); });
     });
   }
-  /// Indices along the axes of a group are those of the items whatever they count; turns count differently.
-  std::string owner_of(const Nest& nest) const {
+  /// How items own entries: what their numbers count, and how far apart these entries lie.
+  std::string owner_of(const Nest& nest, int array, int memory) const {
     std::string result;
     for (const auto& loop : nest.loops) {
       result += fmt::format("{}:", static_cast<int>(loop.place));
@@ -101,6 +101,11 @@ private:
                       ? fmt::format("{} ", program_.extent(axis))
                       : fmt::format("{} ", program_.axes[static_cast<std::size_t>(axis)].direction);
     }
+    result += "of";
+    for (const int direction : schedule_.memories[static_cast<std::size_t>(memory)].keeps)
+      for (const int axis : program_.array(array).axes)
+        if (program_.axes[static_cast<std::size_t>(axis)].direction == direction)
+          result += fmt::format(" {}", program_.extent(axis));
     return result;
   }
 
@@ -119,8 +124,8 @@ std::set<const Nest*> barriers_of(const kernel::TensorProgram& program, const Sc
 int memory_of(const Schedule& schedule, int array, int given) {
   if (given >= 0) return given;
   for (std::size_t m = 0; m < schedule.memories.size(); ++m)
-    for (const auto& slot : schedule.memories[m].slots)
-      if (std::ranges::find(slot, array) != slot.end()) return static_cast<int>(m);
+    for (const auto& place : schedule.memories[m].places)
+      if (std::ranges::find(place, array) != place.end()) return static_cast<int>(m);
   return -1;
 }
 

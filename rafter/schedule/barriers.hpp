@@ -8,7 +8,8 @@ namespace rafter::schedule {
 
 /// The nests over items before which the items of a group wait for each other: the fewest, taken in order, such that no
 /// item touches an entry of shared memory that another one has touched since the last wait, one of them writing. Two
-/// nests touch entries by the same items where both bind all kept indices of the memory to items in the same way.
+/// nests touch entries by the same items where both bind all kept indices of the memory to items in the same way, and
+/// the arrays have the same extents there.
 std::set<const Nest*> barriers_of(const kernel::TensorProgram& program, const Schedule& schedule, bool has_passes);
 
 /// The memory that holds an array: the number given, or else the first one, or -1 where none does.

@@ -17,10 +17,16 @@ bool take_cells(Schedule& schedule, const LoweringInput& input, const Plan& plan
   const std::int64_t most_bytes = input.target.shared_bytes > 0 ? input.target.shared_bytes : usual_bytes;
   const int bytes = plan[key::compute] == Precision::double_precision ? 8 : 4;
   const int of_cell = schedule.items[0] * schedule.items[1];
+  std::int64_t work_bytes = 0; // of an item
+  for (const auto& memory : schedule.memories)
+    if (memory.space == Space::work) work_bytes += std::int64_t{size_of(*input.program, memory)} * bytes;
+  const std::int64_t most_work = input.target.most_group_work_bytes;
   for (int count = std::min(plan[key::cells], input.access.cells_per_batch); count > 0; count /= 2) {
     schedule.cells = count;
     const int most = count == 1 ? input.target.most_items : std::min(enough_items, input.target.most_items);
-    if (of_cell * count <= most && shared_bytes(*input.program, schedule, bytes) <= most_bytes) return true;
+    const bool has_stack = most_work == 0 || of_cell * count * work_bytes <= most_work;
+    if (of_cell * count <= most && has_stack && shared_bytes(*input.program, schedule, bytes) <= most_bytes)
+      return true;
   }
   return false;
 }

@@ -117,8 +117,8 @@ void require_mapping(const Plan& plan, const Target& target, const std::string& 
 /// nor "cell_per_item" on others).
 const Mapping& choose_mapping(const LoweringInput& input, const Plan& plan);
 
-/// Says whether the kernels of a plan run in groups of items: without lanes each item holds a cell, with lanes as many
-/// as these at a time.
+/// Says whether the kernels of a plan run in groups of items: without lanes each item holds a cell, or points of one
+/// (Mapping::has_points_in_items), with lanes as many as these at a time.
 bool has_items(const Plan& plan);
 /// Says whether a plan has lanes, of a host or of an item, or loops over what could stand there.
 bool may_have_lanes(const Plan& plan);

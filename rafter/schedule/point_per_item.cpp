@@ -7,6 +7,7 @@
 
 #include <rafter/schedule/cell_per_item.hpp>
 #include <rafter/schedule/group_cells.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/schedule/schedule_lowering.hpp>
 
 namespace rafter::schedule {
@@ -59,10 +60,10 @@ std::vector<std::vector<int>> stages_of(const kernel::TensorProgram& program) {
   return result;
 }
 
-/// Arrays by slots: an array takes the slot of one that no later stage needs, if there is such a slot. Arrays that one
-/// stage makes and needs have none.
-std::vector<std::vector<int>> slots_in_turn(const kernel::TensorProgram& program,
-                                            const std::vector<std::vector<int>>& stages) {
+/// Arrays by places: an array takes the place of one that no later stage needs, if there is such a place. Arrays that
+/// one stage makes and needs have none.
+std::vector<std::vector<int>> places_in_turn(const kernel::TensorProgram& program,
+                                             const std::vector<std::vector<int>>& stages) {
   constexpr std::size_t unused = ~std::size_t{0};
   std::vector<std::size_t> first_use(program.arrays.size(), unused), last_use(program.arrays.size());
   const auto each_use = [&](const auto& f) {
@@ -75,20 +76,20 @@ std::vector<std::vector<int>> slots_in_turn(const kernel::TensorProgram& program
     first_use[array] = std::min(first_use[array], stage);
     last_use[array] = stage;
   });
-  std::vector<std::vector<int>> slots;
-  std::vector<bool> has_slot(program.arrays.size());
+  std::vector<std::vector<int>> places;
+  std::vector<bool> has_place(program.arrays.size());
   each_use([&](std::size_t stage, std::size_t array) {
-    if (has_slot[array] || first_use[array] == last_use[array]) return;
-    has_slot[array] = true;
-    const auto slot = std::ranges::find_if(slots, [&](const std::vector<int>& arrays) {
+    if (has_place[array] || first_use[array] == last_use[array]) return;
+    has_place[array] = true;
+    const auto place = std::ranges::find_if(places, [&](const std::vector<int>& arrays) {
       return last_use[static_cast<std::size_t>(arrays.back())] < stage;
     });
-    if (slot != slots.end())
-      slot->push_back(static_cast<int>(array));
+    if (place != places.end())
+      place->push_back(static_cast<int>(array));
     else
-      slots.push_back({static_cast<int>(array)});
+      places.push_back({static_cast<int>(array)});
   });
-  return slots;
+  return places;
 }
 
 } // namespace
@@ -102,7 +103,7 @@ std::optional<Schedule> schedule_point_per_item(const LoweringInput& input, cons
   std::vector<int> directions;
   for (int direction = program.tdim - 1; direction >= 0; --direction) directions.push_back(direction);
   result.memories.push_back(
-      {.name = "arrays", .space = Space::shared, .keeps = directions, .slots = slots_in_turn(program, stages)});
+      {.name = "arrays", .space = Space::shared, .keeps = directions, .places = places_in_turn(program, stages)});
   int most = 1;
   for (const auto& steps : stages) {
     const auto& step = program.steps[static_cast<std::size_t>(steps.back())];
@@ -121,7 +122,7 @@ std::optional<Schedule> schedule_point_per_item(const LoweringInput& input, cons
 }
 
 std::span<const Key* const> keys_of_point_per_item() {
-  static constexpr std::array<const Key*, 2> keys{&key::scatter, &key::cells};
+  static constexpr std::array<const Key*, 3> keys{&key::vector_width, &key::scatter, &key::cells};
   return keys;
 }
 

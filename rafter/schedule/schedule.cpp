@@ -25,9 +25,9 @@ int size_in(const kernel::TensorProgram& program, const Memory& memory, int arra
 
 int size_of(const kernel::TensorProgram& program, const Memory& memory) {
   int result = 0;
-  for (const auto& slot : memory.slots) {
+  for (const auto& place : memory.places) {
     int largest = 0;
-    for (const int array : slot) largest = std::max(largest, size_in(program, memory, array));
+    for (const int array : place) largest = std::max(largest, size_in(program, memory, array));
     result += largest;
   }
   return result;
@@ -51,14 +51,14 @@ public:
     text_ =
         fmt::format("items {} x {} for each of {} cells\n", schedule_.items[0], schedule_.items[1], schedule_.cells);
     for (const auto& memory : schedule_.memories) {
-      std::vector<std::string> slots, kept{"c"};
-      for (const auto& slot : memory.slots) {
+      std::vector<std::string> places, kept{"c"};
+      for (const auto& place : memory.places) {
         std::vector<std::string> arrays;
-        for (const int array : slot) arrays.push_back(program_.array(array).name);
-        slots.push_back(fmt::format("{}", fmt::join(arrays, "|")));
+        for (const int array : place) arrays.push_back(program_.array(array).name);
+        places.push_back(fmt::format("{}", fmt::join(arrays, "|")));
       }
       for (const int direction : memory.keeps) kept.emplace_back(1, "ijk"[direction]);
-      text_ += fmt::format("{}: {}  {}[{}]{}\n", memory.name, fmt::join(slots, " "),
+      text_ += fmt::format("{}: {}  {}[{}]{}\n", memory.name, fmt::join(places, " "),
                            memory.space == Space::shared ? "shared" : "work", fmt::join(kept, " "),
                            memory.padding > 0 ? fmt::format("+{}", memory.padding) : "");
     }

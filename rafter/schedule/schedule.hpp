@@ -36,8 +36,8 @@ struct Memory {
   /// Reference axes along which it keeps an index, the last fastest, behind that of components; the loops around every
   /// use give the others.
   std::vector<int> keeps;
-  /// Arrays by slot: slots stand one after the other, and the arrays of a slot in one place, in turn.
-  std::vector<std::vector<int>> slots;
+  /// Arrays by place: places stand one after the other, and the arrays of one stand there in turn.
+  std::vector<std::vector<int>> places;
   int padding = 0; ///< entries left free behind each run of the last index
 };
 
@@ -76,8 +76,8 @@ int size_of(const kernel::TensorProgram& program, const Memory& memory);
 std::int64_t shared_bytes(const kernel::TensorProgram& program, const Schedule& schedule, int bytes_per_number);
 
 /// Throws InternalError unless every step is done once, loops give each index that a memory does not keep, arrays are
-/// written before they are read, what stands in no memory is used where it is made, and items suffice for the loops
-/// over them. Everything else about a schedule is a matter of speed.
+/// written before they are read or added to and not lost before, what stands in no memory is used where it is made,
+/// items suffice for the loops over them, do not all do the same, and do not share entries.
 void verify(const kernel::TensorProgram& program, const Schedule& schedule);
 
 /// Text for people: memories, then nests by indentation. A step is named by the array that it makes.

@@ -12,6 +12,7 @@
 #include <rafter/schedule/cell_per_item.hpp>
 #include <rafter/schedule/dof_access.hpp>
 #include <rafter/schedule/point_stage.hpp>
+#include <rafter/schedule/schedule_memories.hpp>
 
 namespace rafter::schedule {
 
@@ -28,6 +29,7 @@ class ScheduleLowering {
 public:
   ScheduleLowering(const LoweringInput& input, const Plan& plan, const Schedule& schedule)
       : context_(input, plan, ParallelAxis::none), program_(*input.program), schedule_(schedule),
+        memories_(context_, schedule),
         num_passes_((input.access.cells_per_batch + schedule.cells - 1) / schedule.cells),
         barriers_(barriers_of(program_, schedule, num_passes_ > 1)),
         stage_(context_, {[this](const kernel::InputSlot& input_slot) { return read(input_slot.slot); },
@@ -36,8 +38,6 @@ public:
                           }}) {}
 
   LoopProgram run() {
-    declare_memories();
-    find_cleared(schedule_.nest);
     Statements of_cells;
     const NodePtr cell = iadd(num_passes_ > 1 ? imul(variable("pass"), integer(schedule_.cells)) : integer(0), item(2));
     of_cells.push_back(ilet("cell", cell));
@@ -54,59 +54,7 @@ public:
   }
 
 private:
-  using Indices = std::map<int, NodePtr>; ///< by axis
-
   const kernel::Axis& axis(int number) const { return program_.axes[static_cast<std::size_t>(number)]; }
-  const Memory& memory(int number) const { return schedule_.memories[static_cast<std::size_t>(number)]; }
-
-  // --- memories -----------------------------------------------------------------------------------------------------
-  void declare_memories() {
-    for (const auto& memory : schedule_.memories) {
-      const int cells = memory.space == Space::shared ? schedule_.cells : 1;
-      context_.work(memory.name, std::int64_t{size_of(program_, memory)} * cells);
-      context_.result.buffers.back().space = memory.space;
-    }
-  }
-  /// Arrays in memories that are cleared, to which all that write them add.
-  void find_cleared(const Nest& of) {
-    for (const auto& entry : of.body)
-      if (const auto* what = std::get_if<Do>(&entry)) {
-        if (what->action == Do::Action::clear) cleared_.insert({what->array, what->to});
-      } else
-        find_cleared(std::get<Nest>(entry));
-  }
-  int extent_in(const Memory& memory, int of_axis) const {
-    return program_.extent(of_axis) + (axis(of_axis).direction == memory.keeps.back() ? memory.padding : 0);
-  }
-  /// Index of an entry of an array in a memory.
-  NodePtr entry(int number, int array, int component, const Indices& at) const {
-    const auto& in = memory(number);
-    int begin = 0;
-    for (const auto& slot : in.slots) {
-      if (std::ranges::find(slot, array) != slot.end()) break;
-      begin +=
-          size_of(program_, {.name = {}, .space = in.space, .keeps = in.keeps, .slots = {slot}, .padding = in.padding});
-    }
-    NodePtr index = integer(component);
-    for (const int direction : in.keeps)
-      for (const int of_axis : program_.array(array).axes)
-        if (axis(of_axis).direction == direction)
-          index = iadd(imul(index, integer(extent_in(in, of_axis))), at.at(of_axis));
-    index = iadd(integer(begin), index);
-    if (in.space == Space::shared && schedule_.cells > 1)
-      index = iadd(imul(item(2), integer(size_of(program_, in))), index);
-    return index;
-  }
-  NodePtr load_entry(int number, int array, int component, const Indices& at) const {
-    return context_.load(memory(number).name, entry(number, array, component, at));
-  }
-  void store_entry(int number, int array, int component, const Indices& at, NodePtr value, bool adds,
-                   Statements& to) const {
-    const NodePtr index = entry(number, array, component, at);
-    adds = adds || cleared_.contains({array, number});
-    to.push_back(adds ? add(memory(number).name, index, std::move(value))
-                      : store(memory(number).name, index, std::move(value)));
-  }
 
   // --- nests --------------------------------------------------------------------------------------------------------
   static std::string index_name(const kernel::Axis& axis) {
@@ -219,14 +167,14 @@ private:
   // --- what is done in a nest ----------------------------------------------------------------------------------------
   void perform(const Do& what, Statements& to) {
     if (what.action == Do::Action::clear) {
-      each_entry(what.array, [&](int c, const Indices& at) {
-        to.push_back(store(memory(what.to).name, entry(what.to, what.array, c, at), context_.number(0)));
+      each_entry(program_, what.array, indices_, [&](int c, const EntryIndices& at) {
+        memories_.overwrite(what.to, what.array, c, at, context_.number(0), to);
       });
       return;
     }
     if (what.action == Do::Action::copy) {
-      each_entry(what.array, [&](int c, const Indices& at) {
-        store_entry(what.to, what.array, c, at, load_entry(what.from, what.array, c, at), false, to);
+      each_entry(program_, what.array, indices_, [&](int c, const EntryIndices& at) {
+        memories_.store(what.to, what.array, c, at, memories_.load(what.from, what.array, c, at), false, to);
       });
       return;
     }
@@ -251,25 +199,6 @@ private:
     }
   }
 
-  /// Calls f(component, indices) for all entries of an array, with the indices that the loops give; those that they
-  /// leave open are written out.
-  void each_entry(int array, const std::function<void(int, const Indices&)>& f) const {
-    const auto& axes = program_.array(array).axes;
-    for (int c = 0; c < program_.num_components(array); ++c) {
-      Indices at = indices_;
-      const std::function<void(std::size_t)> open = [&](std::size_t i) {
-        if (i == axes.size()) return f(c, at);
-        if (at.contains(axes[i]) || axis(axes[i]).direction < 0) return open(i + 1);
-        for (int k = 0; k < program_.extent(axes[i]); ++k) {
-          at[axes[i]] = integer(k);
-          open(i + 1);
-        }
-        at.erase(axes[i]);
-      };
-      open(0);
-    }
-  }
-
   void contract(const kernel::Step& step, const Do& what, Statements& to) {
     const auto& family = program_.families[static_cast<std::size_t>(step.family)];
     const auto& matrix = program_.matrix_of(step);
@@ -279,19 +208,19 @@ private:
     const NodePtr marched = what.is_marched ? indices_.at(col_axis) : nullptr;
     const auto outside = indices_;
     if (what.is_marched) indices_.erase(row_axis);
-    each_entry(step.target, [&](int c, const Indices& at) {
+    each_entry(program_, step.target, indices_, [&](int c, const EntryIndices& at) {
       NodePtr total;
       for (int k = 0; k < (what.is_marched ? 1 : matrix.cols); ++k) {
         const NodePtr col = what.is_marched ? marched : integer(k);
         const NodePtr factor = matrix_entry(matrix, at.at(row_axis), col);
         if (factor->kind == Kind::number && factor->value == 0) continue;
-        Indices of_source = at;
+        EntryIndices of_source = at;
         of_source[col_axis] = col;
         total = with_term(total, operation(ScalarOp::mul, {factor, value_of(from, step.source, c, of_source, to)}));
       }
       if (total == nullptr) total = context_.number(0);
       if (into >= 0)
-        store_entry(into, step.target, c, at, total, step.accumulate, to);
+        memories_.store(into, step.target, c, at, total, step.accumulate, to);
       else
         registers_[{step.target, c}] = context_.define(to, "v", total);
     });
@@ -303,65 +232,58 @@ private:
     const std::string table = context_.reals(matrix.name + "_", matrix.values);
     return context_.load(table, iadd(imul(row, integer(matrix.cols)), col));
   }
-  NodePtr value_of(int from, int array, int component, const Indices& at, Statements& to) {
+  NodePtr value_of(int from, int array, int component, const EntryIndices& at, Statements& to) {
     if (from < 0) return registers_.at({array, component});
-    return context_.define(to, "u", load_entry(from, array, component, at));
+    return context_.define(to, "u", memories_.load(from, array, component, at));
   }
 
   // --- the QFunction ------------------------------------------------------------------------------------------------
   NodePtr read(const kernel::Slot& slot) const {
     const int from = memory_of(schedule_, slot.array);
     return from < 0 ? registers_.at({slot.array, slot.component})
-                    : load_entry(from, slot.array, slot.component, indices_);
+                    : memories_.load(from, slot.array, slot.component, indices_);
   }
   void write(const kernel::Slot& slot, NodePtr value, Statements& to) {
     const int into = memory_of(schedule_, slot.array);
     if (into >= 0)
-      store_entry(into, slot.array, slot.component, indices_, std::move(value), false, to);
+      memories_.store(into, slot.array, slot.component, indices_, std::move(value), false, to);
     else
       registers_[{slot.array, slot.component}] = context_.define(to, "f", std::move(value));
   }
 
   // --- between arrays and memory outside ----------------------------------------------------------------------------
-  /// Number of a dof or point of the whole cell.
-  NodePtr number_of(int array, const Indices& at) const {
-    NodePtr number = integer(0);
-    for (const int of_axis : program_.array(array).axes)
-      if (axis(of_axis).direction >= 0) number = iadd(imul(number, integer(program_.extent(of_axis))), at.at(of_axis));
-    return number;
-  }
   void read_field(const kernel::Step& step, int into, Statements& to) {
     const auto field = static_cast<std::size_t>(step.field);
     const DofAccess access(context_, context_.input.access.input_spaces[field], program_.inputs[field].components);
     const std::string vector = context_.global(role::input_vector, context_.input.input_vectors[field]);
-    each_dof(step.target, [&](const Indices& at) {
-      access.each_component(number_of(step.target, at), to, [&](Statements& body, const NodePtr& index, int c, bool) {
-        store_entry(into, step.target, c, at, context_.fetch(vector, index), false, body);
-      });
+    each_dof(step.target, [&](const EntryIndices& at) {
+      access.each_component(number_in_cell(program_, step.target, at), to,
+                            [&](Statements& body, const NodePtr& index, int c, bool) {
+                              memories_.store(into, step.target, c, at, context_.fetch(vector, index), false, body);
+                            });
     });
   }
   void read_nodes(const kernel::Step& step, int into, Statements& to) {
     const int nodes = program_.geometry->num_dofs(), dim = program_.tdim;
     const std::string source = context_.global(role::nodes);
-    each_entry(step.target, [&](int c, const Indices& at) {
-      const NodePtr node = iadd(imul(context_.data_row(), integer(nodes)), number_of(step.target, at));
+    each_entry(program_, step.target, indices_, [&](int c, const EntryIndices& at) {
+      const NodePtr node = iadd(imul(context_.data_row(), integer(nodes)), number_in_cell(program_, step.target, at));
       const NodePtr place = iadd(imul(node, integer(dim)), integer(c));
-      store_entry(into, step.target, c, at, context_.fetch(source, context_.cell_entry(place)), false, to);
+      memories_.store(into, step.target, c, at, context_.fetch(source, context_.cell_entry(place)), false, to);
     });
   }
   /// Calls f(indices) for the first component alone.
-  void each_dof(int array, const std::function<void(const Indices&)>& f) const {
-    each_entry(array, [&](int c, const Indices& at) {
+  void each_dof(int array, const std::function<void(const EntryIndices&)>& f) const {
+    each_entry(program_, array, indices_, [&](int c, const EntryIndices& at) {
       if (c == 0) f(at);
     });
   }
   void weigh(const kernel::Step& step, int in, Statements& to) {
     const std::string weights = context_.global(role::weights);
-    each_entry(step.target, [&](int c, const Indices& at) {
-      const NodePtr index = entry(in, step.target, c, at);
-      const NodePtr value = operation(
-          ScalarOp::mul, {context_.fetch(weights, number_of(step.target, at)), context_.load(memory(in).name, index)});
-      to.push_back(store(memory(in).name, index, value));
+    each_entry(program_, step.target, indices_, [&](int c, const EntryIndices& at) {
+      const NodePtr weight = context_.fetch(weights, number_in_cell(program_, step.target, at));
+      memories_.overwrite(in, step.target, c, at,
+                          operation(ScalarOp::mul, {weight, memories_.load(in, step.target, c, at)}), to);
     });
   }
   void write_field(const kernel::Step& step, int from, Statements& to) {
@@ -371,22 +293,24 @@ private:
     if (has_cell_vectors(context_.plan)) {
       const std::string vector = context_.global(role::cell_vector, number, Type::real, true);
       const int num_dofs = program_.num_entries(step.source);
-      each_entry(step.source, [&](int c, const Indices& at) {
+      each_entry(program_, step.source, indices_, [&](int c, const EntryIndices& at) {
         const NodePtr line = iadd(imul(context_.batch(), integer(components)), integer(c));
-        const NodePtr place = context_.cell_entry(iadd(imul(line, integer(num_dofs)), number_of(step.source, at)));
-        to.push_back(store(vector, place, context_.fitting(vector, load_entry(from, step.source, c, at))));
+        const NodePtr place =
+            context_.cell_entry(iadd(imul(line, integer(num_dofs)), number_in_cell(program_, step.source, at)));
+        to.push_back(store(vector, place, context_.fitting(vector, memories_.load(from, step.source, c, at))));
       });
       return;
     }
     const DofAccess access(context_, context_.input.access.output_spaces[field], components);
     const std::string vector = context_.global(role::output_vector, number, Type::real, true);
     Statements adding;
-    each_dof(step.source, [&](const Indices& at) {
-      access.each_component(
-          number_of(step.source, at), adding, [&](Statements& body, const NodePtr& index, int c, bool is_interior) {
-            const NodePtr value = context_.fitting(vector, load_entry(from, step.source, c, at));
-            body.push_back(is_interior ? add(vector, index, value) : atomic_add(vector, index, value));
-          });
+    each_dof(step.source, [&](const EntryIndices& at) {
+      access.each_component(number_in_cell(program_, step.source, at), adding,
+                            [&](Statements& body, const NodePtr& index, int c, bool is_interior) {
+                              const NodePtr value = context_.fitting(vector, memories_.load(from, step.source, c, at));
+                              body.push_back(is_interior ? add(vector, index, value)
+                                                         : atomic_add(vector, index, value));
+                            });
     });
     to.push_back(branch(ilt(context_.at_cell(integer(0)), context_.num_active()), block(std::move(adding)), block({})));
   }
@@ -394,13 +318,13 @@ private:
   Context context_;
   const kernel::TensorProgram& program_;
   const Schedule& schedule_;
+  ScheduleMemories memories_;
   int num_passes_;
   std::set<const Nest*> barriers_;
   PointStage stage_;
-  Indices indices_;                                  ///< those that the loops around give
+  EntryIndices indices_;                             ///< those that the loops around give
   std::set<int> bound_;                              ///< axes of points whose index is that of an item in all nests
   std::map<std::pair<int, int>, NodePtr> registers_; ///< values of this nest alone, by array and component
-  std::set<std::pair<int, int>> cleared_;            ///< array, memory
 };
 
 } // namespace

@@ -6,6 +6,7 @@
 
 #include <rafter/schedule/cell_per_item.hpp>
 #include <rafter/schedule/group_cells.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/schedule/schedule_lowering.hpp>
 
 namespace rafter::schedule {
@@ -24,7 +25,9 @@ public:
     for (std::size_t o = 0; o < program_.integrations.size(); ++o) prepare(program_.integrations[o]);
     if (is_declined_) return std::nullopt;
     march();
-    for (const auto& integration : program_.integrations) write(integration);
+    for (const auto& integration : program_.integrations)
+      if (!is_declined_) write(integration);
+    if (is_declined_) return std::nullopt;
     schedule_.items = {program_.points_along(0), last_ == 2 ? program_.points_along(1) : 1};
     return std::move(schedule_);
   }
@@ -67,7 +70,7 @@ private:
     schedule_.memories.push_back({.name = std::move(name),
                                   .space = space,
                                   .keeps = std::move(keeps),
-                                  .slots = {std::move(arrays)},
+                                  .places = {std::move(arrays)},
                                   .padding = space == Space::shared ? 1 : 0});
     return static_cast<int>(schedule_.memories.size()) - 1;
   }
@@ -122,7 +125,7 @@ private:
     int from = shared;
     for (int direction = 0; direction < last_; ++direction) {
       const int step = steps[static_cast<std::size_t>(direction)];
-      const int into = direction + 1 < last_ ? memory("half" + number, Space::shared, inner(), {target(step)}) : done;
+      const int into = direction + 1 < last_ ? memory("inner" + number, Space::shared, inner(), {target(step)}) : done;
       nest.body.emplace_back(layer(target(step), {step_of(step, from, into)}));
       from = into;
     }
@@ -191,6 +194,7 @@ private:
       for (int direction = 0; direction <= last_; ++direction) {
         const auto last = steps.empty() ? result.total : target(steps.back());
         steps.push_back(step_where([&](const auto& s) { return s.kind == StepKind::contract && s.source == last; }));
+        if (is_declined_) return;
       }
       const int shared = memory("layer" + number, Space::shared, inner(), {result.total});
       const int done = interpolate(number, result.total, fibres, shared, steps);
@@ -234,7 +238,7 @@ std::optional<Schedule> schedule_slab(const LoweringInput& input, const Plan& pl
 }
 
 std::span<const Key* const> keys_of_slab() {
-  static constexpr std::array<const Key*, 2> keys{&key::scatter, &key::cells};
+  static constexpr std::array<const Key*, 3> keys{&key::vector_width, &key::scatter, &key::cells};
   return keys;
 }
 

@@ -39,7 +39,9 @@ void erase(TensorProgram& p, StepKind kind) {
 Step& step(TensorProgram& p, StepKind kind) { return p.steps[test::first(p, kind)]; }
 
 /// The family of the first contraction.
-Family& family(TensorProgram& p) { return p.families[static_cast<std::size_t>(step(p, StepKind::contract).family)]; }
+MatrixFamily& family(TensorProgram& p) {
+  return p.families[static_cast<std::size_t>(step(p, StepKind::contract).family)];
+}
 
 const std::vector<VerifierCase>& verifier_cases() {
   static const std::vector<VerifierCase> list{

@@ -50,14 +50,23 @@ mesh::Mesh mesh_of(const std::string& shape, int kind) {
   return kind == 1 ? test::scrambled(test::box(shape), 1) : test::curved_box(shape, 2);
 }
 
+/// What kernels of both are made for.
+struct Setting {
+  int points = 3;
+  element::QuadratureKind kind = element::QuadratureKind::gauss;
+  std::string mapping, keys;
+  double tolerance = 1e-12;
+  std::shared_ptr<test::InterpreterDevice> device = std::make_shared<test::InterpreterDevice>();
+};
+
 /// Compares the action of a form by a plan with that of the host; the kernels of cells follow the plan's mapping.
-void expect_equal(
-    const Problem& problem, const std::string& text, int points, const std::string& mapping, const std::string& keys,
-    const std::shared_ptr<test::InterpreterDevice>& device = std::make_shared<test::InterpreterDevice>()) {
+void expect_equal(const Problem& problem, const std::string& text, const Setting& setting) {
+  const auto& [points, kind, mapping, keys, tolerance, device] = setting;
   SCOPED_TRACE(fmt::format("{} with {} points, {} {}", text, points, mapping, keys));
   const auto form = problem.form(text);
   op::OperatorOptions options = test::planned();
   options.quadrature.points = points;
+  options.quadrature.kind = kind;
   const auto expected = action(op::Operator(form, options));
   options.shared_device = device;
   options.plan = fmt::format("mapping={} {}", mapping, keys);
@@ -73,7 +82,7 @@ void expect_equal(
     scale = std::max(scale, std::fabs(expected[i]));
     worst = std::max(worst, std::fabs(found[i] - expected[i]));
   }
-  EXPECT_LE(worst, 1e-12 * scale);
+  EXPECT_LE(worst, tolerance * scale);
 }
 
 std::string text_of(const FormCase& form, int dim) {
@@ -93,8 +102,10 @@ TEST_P(PointsInItems, EqualTheHostOnAllFormsDegreesAndMaps) {
       for (const int points : {degree + 1, degree + 2}) {
         static constexpr std::array keys{"factors=store", "factors=recompute scatter=two-pass",
                                          "factors=store-merged cells=1", "factors=recompute cells=2"};
-        expect_equal(problem, text_of(form, dim), points, mapping,
-                     keys[static_cast<std::size_t>(number++) % keys.size()]);
+        expect_equal(
+            problem, text_of(form, dim),
+            {.points = points, .mapping = mapping, .keys = keys[static_cast<std::size_t>(number) % keys.size()]});
+        number += 3;
       }
     }
 }
@@ -105,15 +116,27 @@ TEST_P(PointsInItems, EqualTheHostAtTheNodes) {
   for (const auto& form : {forms[2], forms[5]}) {
     Problem problem(mesh_of(shape, 1), 2, form.is_vector ? dim : 0);
     problem.with("kappa", 0.7);
-    const auto integrand = problem.form(text_of(form, dim));
-    op::OperatorOptions options = test::planned();
-    options.quadrature.kind = element::QuadratureKind::gll;
-    options.quadrature.points = 3;
-    const auto expected = action(op::Operator(integrand, options));
-    options.shared_device = std::make_shared<test::InterpreterDevice>();
-    options.plan = "mapping=" + mapping;
-    EXPECT_LE(test::distance(action(op::Operator(integrand, options)), expected), 1e-12 * test::largest(expected));
+    expect_equal(problem, text_of(form, dim), {.kind = element::QuadratureKind::gll, .mapping = mapping});
   }
+}
+
+/// Fields of two degrees, cells that share nothing, batches of other sizes, floats.
+TEST_P(PointsInItems, EqualTheHostForOtherSpacesBatchesAndNumbers) {
+  const auto& [shape, mapping] = GetParam();
+  const int dim = test::box_dimension(shape);
+  const Problem mixed(mesh_of(shape, 2), {{.degree = 2, .components = dim}, {.degree = 1, .name = "p"}});
+  expect_equal(mixed, "(inner(grad(u), grad(v_u)) - p*div(v_u) - v_p*div(u) + 2*p*v_p)*dx", {.mapping = mapping});
+  Problem broken(mesh_of(shape, 1), {{.degree = 2, .is_broken = true}});
+  broken.with("kappa", 0.7);
+  expect_equal(broken, forms[2].text, {.mapping = mapping});
+  for (const int cells : {1, 4, 16}) {
+    Problem problem(mesh_of(shape, 1), 2, 0, {.cells_per_batch = cells});
+    problem.with("kappa", 0.7);
+    expect_equal(problem, forms[2].text, {.mapping = mapping, .keys = "factors=store"});
+  }
+  Problem problem(mesh_of(shape, 1), 2, 0);
+  problem.with("kappa", 0.7);
+  expect_equal(problem, forms[2].text, {.mapping = mapping, .keys = "storage=float compute=float", .tolerance = 1e-5});
 }
 
 TEST_P(PointsInItems, EqualTheHostWhenOpenClRunsThem) {
@@ -125,8 +148,11 @@ TEST_P(PointsInItems, EqualTheHostWhenOpenClRunsThem) {
   for (const auto& form : forms) {
     Problem problem(mesh_of(shape, number % 3), 1 + number % 3, form.is_vector ? dim : 0);
     problem.with("kappa", 0.7);
-    expect_equal(problem, text_of(form, dim), 2 + number % 3, mapping,
-                 number % 2 == 0 ? "factors=store" : "factors=recompute", device);
+    expect_equal(problem, text_of(form, dim),
+                 {.points = 2 + number % 3,
+                  .mapping = mapping,
+                  .keys = number % 2 == 0 ? "factors=store" : "factors=recompute",
+                  .device = device});
     ++number;
   }
 }

@@ -61,16 +61,40 @@ TEST(Schedules, AreRefusedWithTheReason) {
   ASSERT_EQ(complaint(slab()), "");
   const std::array spoilt{
       Spoilt{"a group without items", [](Schedule& s) { s.cells = 0; }},
-      Spoilt{"holds an unknown array", [](Schedule& s) { s.memories[0].slots[0][0] = 99; }},
+      Spoilt{"holds an unknown array", [](Schedule& s) { s.memories[0].places[0][0] = 99; }},
       Spoilt{"is done 0 times", [](Schedule& s) { s.nest.body.pop_back(); }},
+      Spoilt{"is added to before it is written", [](Schedule& s) { s.nest.body.erase(s.nest.body.begin() + 3); }},
+      Spoilt{"two loops of a nest over the same items",
+             [](Schedule& s) { nest(s.nest, 0).loops.back().place = schedule::LoopPlace::item_y; }},
+      Spoilt{"a loop in turns beside another",
+             [](Schedule& s) { nest(s.nest, 0).loops.back().place = schedule::LoopPlace::turns; }},
+      Spoilt{"items along the second axis would all do the same",
+             [](Schedule& s) {
+               nest(s.nest, 0).loops.front().place = schedule::LoopPlace::turns, nest(s.nest, 0).loops.pop_back();
+             }},
+      Spoilt{"items along the first axis would all do the same",
+             [](Schedule& s) {
+               nest(s.nest, 0).loops.back().place = schedule::LoopPlace::item_y,
+                            nest(s.nest, 0).loops.erase(nest(s.nest, 0).loops.begin());
+             }},
+      Spoilt{"items would share the entries", [](Schedule& s) { s.memories[2].keeps = {0}; }},
+      Spoilt{"is read before it is written", // the layer of dofs is overwritten before it is interpolated
+             [](Schedule& s) {
+               s.memories[2].places = {
+                   {s.memories[2].places[0][0], s.memories[2].places[0][1], s.memories[4].places[0][0]}};
+               done(nest(nest(s.nest, 1), 1), 0).to = 2;
+               done(nest(nest(s.nest, 1), 2), 0).from = 4;
+             }},
       Spoilt{"is done 2 times", [](Schedule& s) { s.nest.body.push_back(s.nest.body.back()); }},
       Spoilt{"is read before it is written", [](Schedule& s) { s.nest.body.erase(s.nest.body.begin()); }},
       Spoilt{"more indices than the group has items", [](Schedule& s) { s.items[0] = 3; }},
       Spoilt{"two loops over axis",
-             [](Schedule& s) { nest(s.nest, 0).loops.push_back(nest(s.nest, 0).loops.front()); }},
+             [](Schedule& s) {
+               nest(s.nest, 0).loops.push_back({nest(s.nest, 0).loops.front().axes, schedule::LoopPlace::serial});
+             }},
       Spoilt{"a loop over an unknown axis", [](Schedule& s) { nest(s.nest, 0).loops.front().axes = {77}; }},
       Spoilt{"only loops in turns", [](Schedule& s) { nest(s.nest, 0).loops.front().axes.push_back(0); }},
-      Spoilt{"no loop gives the index", [](Schedule& s) { nest(s.nest, 0).loops.pop_back(); }},
+      Spoilt{"no loop gives the index", [](Schedule& s) { s.memories[1].keeps = {1}; }},
       Spoilt{"does not hold", [](Schedule& s) { done(nest(s.nest, 0), 0).to = 0; }},
       Spoilt{"an unknown memory", [](Schedule& s) { done(nest(s.nest, 0), 0).to = 88; }},
       Spoilt{"an unknown step", [](Schedule& s) { done(nest(s.nest, 0), 0).step = 88; }},
