@@ -25,6 +25,11 @@ NodePtr with_term(NodePtr a, NodePtr b) {
   return a == nullptr ? std::move(b) : operation(ScalarOp::add, {std::move(a), std::move(b)});
 }
 
+bool evaluates(const kernel::TensorProgram& program, const Do& what) {
+  return what.action == Do::Action::step &&
+         program.steps[static_cast<std::size_t>(what.step)].kind == StepKind::evaluate;
+}
+
 class ScheduleLowering {
 public:
   ScheduleLowering(const LoweringInput& input, const Plan& plan, const Schedule& schedule)
@@ -78,9 +83,7 @@ private:
   std::vector<const Nest*> first_evaluation(const Nest& of) const {
     for (const auto& entry : of.body)
       if (const auto* what = std::get_if<Do>(&entry)) {
-        const bool evaluates = what->action == Do::Action::step &&
-                               program_.steps[static_cast<std::size_t>(what->step)].kind == StepKind::evaluate;
-        if (evaluates) return {&of};
+        if (evaluates(program_, *what)) return {&of};
       } else if (auto found = first_evaluation(std::get<Nest>(entry)); !found.empty())
         return found;
     return {};
@@ -126,7 +129,7 @@ private:
       if (program_.extent(loop.axes.front()) < schedule_.items[static_cast<std::size_t>(place)])
         conditions.push_back(ilt(item(place), integer(program_.extent(loop.axes.front()))));
     }
-    const bool has_own_points = evaluates(of) && in_turns != nullptr;
+    const bool has_own_points = has_evaluation(of) && in_turns != nullptr;
     if (has_own_points)
       for (const int of_axis : program_.point_axes) {
         const std::string name = PointStage::axis_variable(axis(of_axis).direction);
@@ -143,12 +146,8 @@ private:
     }
     to.insert(to.end(), body.begin(), body.end());
   }
-  bool evaluates(const Nest& of) const {
-    return std::ranges::any_of(of.body, [&](const auto& entry) {
-      const auto& what = std::get<Do>(entry);
-      return what.action == Do::Action::step &&
-             program_.steps[static_cast<std::size_t>(what.step)].kind == StepKind::evaluate;
-    });
+  bool has_evaluation(const Nest& of) const {
+    return std::ranges::any_of(of.body, [&](const auto& entry) { return evaluates(program_, std::get<Do>(entry)); });
   }
   /// The indices of axes that are counted as one.
   void bind_counted(const std::vector<int>& axes, NodePtr number, Statements& to) {
