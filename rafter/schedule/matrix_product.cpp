@@ -17,14 +17,14 @@ namespace {
 using form::ScalarOp;
 using Statements = std::vector<NodePtr>;
 
-/// Names of the arguments.
-struct Names {
+/// ArgumentNames of the arguments.
+struct ArgumentNames {
   std::string mode, starts, rows, columns, entries, x, y;
 };
 
-class Lowering {
+class ProductLowering {
 public:
-  Lowering(int block_size, const Plan& plan, const Target& target)
+  ProductLowering(int block_size, const Plan& plan, const Target& target)
       : size_(block_size), height_(slice_height(plan)), has_lanes_(target.has_lanes || target.lanes_of_item > 1),
         gathers_by_lane_(plan[key::gathers] == Gathers::scalar && has_lanes_), is_of_host_(target.has_lanes),
         items_in_step_(target.items_in_step) {
@@ -132,7 +132,7 @@ private:
   int items_in_step_;
   Type entry_type_ = Type::real, vector_type_ = Type::real;
   LoopProgram program_;
-  Names names_;
+  ArgumentNames names_;
 };
 
 } // namespace
@@ -140,7 +140,7 @@ private:
 int slice_height(const Plan& plan) { return std::max(2, plan[key::vector_width]); }
 
 LoopProgram matrix_product(int block, const Plan& plan, const Target& target) {
-  return Lowering(block, plan, target).run();
+  return ProductLowering(block, plan, target).run();
 }
 
 } // namespace rafter::schedule

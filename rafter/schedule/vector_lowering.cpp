@@ -26,8 +26,8 @@ LoopBuffer own(const std::string& name, Space space, std::int64_t size, bool is_
 
 NodePtr plus(const NodePtr& a, std::int64_t b) { return iadd(a, integer(b)); }
 
-/// Values of the names of expressions.
-class Values {
+/// LoopValues of the names of expressions.
+class LoopValues {
 public:
   void set(const std::string& name, NodePtr value) { values_[name] = std::move(value); }
   bool has(const std::string& name) const { return values_.contains(name); }
@@ -127,7 +127,7 @@ private:
 
   /// One entry, or one vector of entries, at `index`. `mark` distinguishes its names from those of other bodies.
   Statements entry(const NodePtr& index, const std::string& mark, const std::string& sums) const {
-    Values values = values_;
+    LoopValues values = values_;
     Statements result;
     int version = 0;
     const auto place = [&](const VectorOperand& operand) {
@@ -256,7 +256,7 @@ private:
   const VectorLoop& loop_;
   const VectorMapping& mapping_;
   std::int64_t num_sums_;
-  Values values_; ///< scalars, and behind the loop sums
+  LoopValues values_; ///< scalars, and behind the loop sums
 };
 
 } // namespace

@@ -7,6 +7,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/operator/operator.hpp>
 
+#include "../support/actions.hpp"
 #include "../support/opencl.hpp"
 #include "../support/operator_problems.hpp"
 #include "../support/translating_device.hpp"
@@ -17,14 +18,7 @@ using namespace rafter;
 using test::Problem;
 
 std::vector<double> action(const form::Form& form, const op::OperatorOptions& options) {
-  const op::Operator A(form, options);
-  auto x = A.make_vector(), y = A.make_vector();
-  test::fill_random(x, 3);
-  test::fill_random(y, 4); // y is overwritten, so that its values must not matter
-  A.apply(x, y);
-  A.apply_add(x, y);
-  const auto values = y.host_read();
-  return {values.begin(), values.end()};
+  return test::twice_applied(op::Operator(form, options));
 }
 
 /// Compares the action of a form by items, on the interpreter or another device for such programs, with that of the

@@ -12,6 +12,7 @@
 #include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/schedule/mapping.hpp>
 
+#include "../support/actions.hpp"
 #include "../support/opencl.hpp"
 #include "../support/operator_problems.hpp"
 #include "../support/translating_device.hpp"
@@ -34,16 +35,6 @@ const std::vector<FormCase> forms{
     {"elasticity", true},
 };
 
-std::vector<double> action(const op::Operator& A) {
-  auto x = A.make_vector(), y = A.make_vector();
-  test::fill_random(x, 3);
-  test::fill_random(y, 4); // y is overwritten, so that its values must not matter
-  A.apply(x, y);
-  A.apply_add(x, y);
-  const auto values = y.host_read();
-  return {values.begin(), values.end()};
-}
-
 /// A mesh, in the order of difficulty of its cells' maps.
 mesh::Mesh mesh_of(const std::string& shape, int kind) {
   if (kind == 0) return test::box(shape);
@@ -60,18 +51,18 @@ struct Setting {
 };
 
 /// Compares the action of a form by a plan with that of the host; the kernels of cells follow the plan's mapping.
-void expect_equal(const Problem& problem, const std::string& text, const Setting& setting) {
+void expect_like_host(const Problem& problem, const std::string& text, const Setting& setting) {
   const auto& [points, kind, mapping, keys, tolerance, device] = setting;
   SCOPED_TRACE(fmt::format("{} with {} points, {} {}", text, points, mapping, keys));
   const auto form = problem.form(text);
   op::OperatorOptions options = test::planned();
   options.quadrature.points = points;
   options.quadrature.kind = kind;
-  const auto expected = action(op::Operator(form, options));
+  const auto expected = test::twice_applied(op::Operator(form, options));
   options.shared_device = device;
   options.plan = fmt::format("mapping={} {}", mapping, keys);
   const op::Operator A(form, options);
-  const auto found = action(A);
+  const auto found = test::twice_applied(A);
   bool is_followed = false;
   for (const auto& info : A.kernels().info())
     is_followed = is_followed || info.plan[schedule::key::mapping].name == mapping;
@@ -102,7 +93,7 @@ TEST_P(PointsInItems, EqualTheHostOnAllFormsDegreesAndMaps) {
       for (const int points : {degree + 1, degree + 2}) {
         static constexpr std::array keys{"factors=store", "factors=recompute scatter=two-pass",
                                          "factors=store-merged cells=1", "factors=recompute cells=2"};
-        expect_equal(
+        expect_like_host(
             problem, text_of(form, dim),
             {.points = points, .mapping = mapping, .keys = keys[static_cast<std::size_t>(number) % keys.size()]});
         number += 3;
@@ -116,7 +107,7 @@ TEST_P(PointsInItems, EqualTheHostAtTheNodes) {
   for (const auto& form : {forms[2], forms[5]}) {
     Problem problem(mesh_of(shape, 1), 2, form.is_vector ? dim : 0);
     problem.with("kappa", 0.7);
-    expect_equal(problem, text_of(form, dim), {.kind = element::QuadratureKind::gll, .mapping = mapping});
+    expect_like_host(problem, text_of(form, dim), {.kind = element::QuadratureKind::gll, .mapping = mapping});
   }
 }
 
@@ -125,18 +116,19 @@ TEST_P(PointsInItems, EqualTheHostForOtherSpacesBatchesAndNumbers) {
   const auto& [shape, mapping] = GetParam();
   const int dim = test::box_dimension(shape);
   const Problem mixed(mesh_of(shape, 2), {{.degree = 2, .components = dim}, {.degree = 1, .name = "p"}});
-  expect_equal(mixed, "(inner(grad(u), grad(v_u)) - p*div(v_u) - v_p*div(u) + 2*p*v_p)*dx", {.mapping = mapping});
+  expect_like_host(mixed, "(inner(grad(u), grad(v_u)) - p*div(v_u) - v_p*div(u) + 2*p*v_p)*dx", {.mapping = mapping});
   Problem broken(mesh_of(shape, 1), {{.degree = 2, .is_broken = true}});
   broken.with("kappa", 0.7);
-  expect_equal(broken, forms[2].text, {.mapping = mapping});
+  expect_like_host(broken, forms[2].text, {.mapping = mapping});
   for (const int cells : {1, 4, 16}) {
     Problem problem(mesh_of(shape, 1), 2, 0, {.cells_per_batch = cells});
     problem.with("kappa", 0.7);
-    expect_equal(problem, forms[2].text, {.mapping = mapping, .keys = "factors=store"});
+    expect_like_host(problem, forms[2].text, {.mapping = mapping, .keys = "factors=store"});
   }
   Problem problem(mesh_of(shape, 1), 2, 0);
   problem.with("kappa", 0.7);
-  expect_equal(problem, forms[2].text, {.mapping = mapping, .keys = "storage=float compute=float", .tolerance = 1e-5});
+  expect_like_host(problem, forms[2].text,
+                   {.mapping = mapping, .keys = "storage=float compute=float", .tolerance = 1e-5});
 }
 
 TEST_P(PointsInItems, EqualTheHostWhenOpenClRunsThem) {
@@ -148,19 +140,19 @@ TEST_P(PointsInItems, EqualTheHostWhenOpenClRunsThem) {
   for (const auto& form : forms) {
     Problem problem(mesh_of(shape, number % 3), 1 + number % 3, form.is_vector ? dim : 0);
     problem.with("kappa", 0.7);
-    expect_equal(problem, text_of(form, dim),
-                 {.points = 2 + number % 3,
-                  .mapping = mapping,
-                  .keys = number % 2 == 0 ? "factors=store" : "factors=recompute",
-                  .device = device});
+    expect_like_host(problem, text_of(form, dim),
+                     {.points = 2 + number % 3,
+                      .mapping = mapping,
+                      .keys = number % 2 == 0 ? "factors=store" : "factors=recompute",
+                      .device = device});
     ++number;
   }
 }
 
 /// An interpreter that leaves out one barrier of the kernels of cells.
-class ImpatientDevice final : public test::InterpreterDevice {
+class HastyDevice final : public test::InterpreterDevice {
 public:
-  explicit ImpatientDevice(int number) : number_(number) {}
+  explicit HastyDevice(int number) : number_(number) {}
   bool has_left_one_out() const { return has_left_one_out_; }
 
 protected:
@@ -189,11 +181,11 @@ TEST_P(PointsInItems, HaveARaceWithoutAnyOneOfTheirBarriers) {
   for (int number = 0;; ++number) {
     op::OperatorOptions options = test::planned();
     options.quadrature.points = 4;
-    const auto device = std::make_shared<ImpatientDevice>(number);
+    const auto device = std::make_shared<HastyDevice>(number);
     options.shared_device = device;
     options.plan = "mapping=" + mapping;
     try {
-      (void)action(op::Operator(form, options));
+      (void)test::twice_applied(op::Operator(form, options));
       EXPECT_FALSE(device->has_left_one_out()) << "no race without barrier " << number;
       EXPECT_GE(number, 4);
       return;
