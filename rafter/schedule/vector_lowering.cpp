@@ -11,7 +11,7 @@ namespace rafter::schedule {
 
 namespace {
 
-using Statements = std::vector<NodePtr>;
+using LoopStatements = std::vector<NodePtr>;
 
 const std::string scalars = "scalars_", ranges = "ranges_", rows = "rows_", totals = "totals_";
 /// Sums of an item: by lane, of the entries behind the last whole vector, and of all.
@@ -34,7 +34,7 @@ public:
   NodePtr of(const NodePtr& expression) const {
     if (expression->kind == Kind::reg) return values_.at(expression->name);
     if (expression->kind != Kind::operation) return expression;
-    Statements operands;
+    LoopStatements operands;
     for (const auto& operand : expression->operands) operands.push_back(of(operand));
     return operation(expression->op, std::move(operands));
   }
@@ -65,7 +65,7 @@ public:
     result.buffers.push_back(global(scalars, Type::real, false));
     result.buffers.push_back(global(ranges, Type::integer, false));
     result.buffers.push_back(global(rows, Type::real, true));
-    Statements body = scalar_values();
+    LoopStatements body = scalar_values();
     if (is_of_host())
       run_ranges(result, body);
     else
@@ -80,9 +80,9 @@ public:
         .name = loop_.name + "_total", .vector_width = mapping_.vector_width, .launch = launch(Launch::all_batches)};
     result.buffers = {global(rows, Type::real, false), global(totals, Type::real, true),
                       global(scalars, Type::real, true)};
-    Statements body;
+    LoopStatements body;
     if (num_sums_ > 0) add_rows(result, body);
-    Statements end = scalar_values();
+    LoopStatements end = scalar_values();
     for (std::int64_t k = 0; k < num_sums_; ++k) {
       const auto& sum = loop_.sums[static_cast<std::size_t>(k)].name;
       end.push_back(let(sum, load(is_of_host() ? rest : shared, is_of_host() ? integer(k) : of_item(k, 0))));
@@ -105,8 +105,8 @@ private:
   }
   NodePtr num_batches() const { return plus(isub(variable("last_batch"), variable("batch")), 1); }
 
-  Statements scalar_values() {
-    Statements result;
+  LoopStatements scalar_values() {
+    LoopStatements result;
     for (std::size_t k = 0; k < loop_.scalars.size(); ++k) {
       const auto& name = loop_.scalars[k];
       result.push_back(let(name, load(scalars, integer(static_cast<std::int64_t>(k)))));
@@ -114,7 +114,7 @@ private:
     }
     return result;
   }
-  void assign_scalars(Statements& result) {
+  void assign_scalars(LoopStatements& result) {
     int version = 0;
     for (const auto& [kind, name, value] : loop_.then) {
       const std::string assigned = fmt::format("{}_{}", name, version++);
@@ -126,9 +126,9 @@ private:
   }
 
   /// One entry, or one vector of entries, at `index`. `mark` distinguishes its names from those of other bodies.
-  Statements entry(const NodePtr& index, const std::string& mark, const std::string& sums) const {
+  LoopStatements entry(const NodePtr& index, const std::string& mark, const std::string& sums) const {
     LoopValues values = values_;
-    Statements result;
+    LoopStatements result;
     int version = 0;
     const auto place = [&](const VectorOperand& operand) {
       return operand.list.empty() ? index : variable(operand.list + mark + "_", index->has_lane);
@@ -164,13 +164,13 @@ private:
     return result;
   }
 
-  void clear(Statements& body, const std::string& sums, bool has_lanes) const {
+  void clear(LoopStatements& body, const std::string& sums, bool has_lanes) const {
     for (std::int64_t k = 0; k < num_sums_; ++k)
       body.push_back(store(sums, has_lanes ? iadd(integer(k * mapping_.vector_width), lane()) : integer(k), number(0)));
   }
 
   /// All ranges of a run, one after the other; lists are visited number by number.
-  void run_ranges(LoopProgram& result, Statements& body) const {
+  void run_ranges(LoopProgram& result, LoopStatements& body) const {
     const int width = loop_.lists().empty() ? mapping_.vector_width : 1;
     if (num_sums_ > 0) result.buffers.push_back(own(rest, Space::work, num_sums_));
     clear(body, rest, false);
@@ -179,8 +179,8 @@ private:
         result.buffers.push_back(own(name, Space::work, num_sums_ * width, true));
     if (width > 1) clear(body, partial, true);
     const NodePtr range = iadd(variable("batch"), variable("range_"));
-    Statements of_range{ilet("first_", iload(ranges, imul(range, integer(2)))),
-                        ilet("count_", isub(iload(ranges, plus(imul(range, integer(2)), 1)), variable("first_")))};
+    LoopStatements of_range{ilet("first_", iload(ranges, imul(range, integer(2)))),
+                            ilet("count_", isub(iload(ranges, plus(imul(range, integer(2)), 1)), variable("first_")))};
     NodePtr first = variable("first_"), count = variable("count_");
     if (width > 1) {
       of_range.push_back(ilet("whole_", idiv(count, width)));
@@ -203,7 +203,7 @@ private:
   }
 
   /// The range of a group, of which each item takes every num_items-th entry.
-  void run_range_of_group(LoopProgram& result, Statements& body) const {
+  void run_range_of_group(LoopProgram& result, LoopStatements& body) const {
     const int items = mapping_.num_items;
     const NodePtr range = variable("batch");
     body.push_back(ilet("first_", iload(ranges, imul(range, integer(2)))));
@@ -215,7 +215,7 @@ private:
     body.push_back(loop("step_", count, block(entry(index, "", rest))));
     if (num_sums_ == 0) return;
     add_items(result, body);
-    Statements end;
+    LoopStatements end;
     for (std::int64_t k = 0; k < num_sums_; ++k)
       end.push_back(store(rows, plus(imul(range, integer(num_sums_)), k), load(shared, of_item(k, 0))));
     body.push_back(branch(ieq(item(0), integer(0)), block(std::move(end)), block({})));
@@ -224,13 +224,13 @@ private:
   NodePtr of_item(std::int64_t sum, std::int64_t number) const { return integer(sum * mapping_.num_items + number); }
 
   /// The sums of all items of a group, pairwise, into those of item 0.
-  void add_items(LoopProgram& result, Statements& body) const {
+  void add_items(LoopProgram& result, LoopStatements& body) const {
     result.buffers.push_back(own(shared, Space::shared, num_sums_ * mapping_.num_items));
     const auto mine = [&](std::int64_t k, std::int64_t distance) { return iadd(of_item(k, distance), item(0)); };
     for (std::int64_t k = 0; k < num_sums_; ++k) body.push_back(store(shared, mine(k, 0), load(rest, integer(k))));
     body.push_back(barrier());
     for (int distance = mapping_.num_items / 2; distance > 0; distance /= 2) {
-      Statements half;
+      LoopStatements half;
       for (std::int64_t k = 0; k < num_sums_; ++k)
         half.push_back(add(shared, mine(k, 0), load(shared, mine(k, distance))));
       body.push_back(branch(ilt(item(0), integer(distance)), block(std::move(half)), block({})));
@@ -239,14 +239,14 @@ private:
   }
 
   /// The sums of all rows of a run.
-  void add_rows(LoopProgram& result, Statements& body) const {
+  void add_rows(LoopProgram& result, LoopStatements& body) const {
     result.buffers.push_back(own(rest, Space::work, num_sums_));
     clear(body, rest, false);
     const int items = mapping_.num_items;
     const NodePtr count = is_of_host() ? num_batches() : idiv(plus(isub(num_batches(), item(0)), items - 1), items);
     const NodePtr row =
         iadd(iadd(variable("batch"), is_of_host() ? integer(0) : item(0)), imul(variable("step_"), integer(items)));
-    Statements of_row;
+    LoopStatements of_row;
     for (std::int64_t k = 0; k < num_sums_; ++k)
       of_row.push_back(add(rest, integer(k), load(rows, plus(imul(row, integer(num_sums_)), k))));
     body.push_back(loop("step_", count, block(std::move(of_row))));
