@@ -168,7 +168,7 @@ double count_contraction_flops(const TensorProgram& program) {
       const auto& matrix = program.matrix_of(step);
       if (program.has_dependent_axes()) {
         const auto& family = program.families[static_cast<std::size_t>(step.family)];
-        double products = 0; // of one component
+        double products = 0; // They are those of one component.
         program.each_entry(program.array(step.target), [&](const TensorProgram::AxisIndices& at) {
           products += program.extent_at(family.cols.front(), at);
         });

@@ -2,7 +2,6 @@
 #include <rafter/schedule/barriers.hpp>
 
 #include <algorithm>
-#include <map>
 
 #include <fmt/format.h>
 

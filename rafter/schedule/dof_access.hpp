@@ -28,7 +28,7 @@ private:
   Context& context_;
   const space::ElementLayout& layout_;
   int space_, components_;
-  std::vector<int> places_; ///< of each dof: among the shared ones, or behind these among those of the interior
+  std::vector<int> places_; ///< number of each dof among the shared ones, or behind these among those of the interior
 };
 
 } // namespace rafter::schedule

@@ -26,7 +26,7 @@ private:
   const kernel::ReferenceMatrix& restriction(int axis) const {
     return arrays_.matrix(integration_.interpolation[static_cast<std::size_t>(axis)]);
   }
-  /// That along the last axis.
+  /// Returns the matrix that acts along the last axis.
   const kernel::ReferenceMatrix& differentiation() const {
     return arrays_.matrix(integration_.differentiation[static_cast<std::size_t>(arrays_.last_axis)]);
   }

@@ -35,7 +35,7 @@ private:
   const kernel::ReferenceMatrix& interpolation(int axis) const {
     return arrays_.matrix(evaluation_.interpolation[static_cast<std::size_t>(axis)]);
   }
-  /// That along the last axis.
+  /// Returns the matrix that acts along the last axis.
   const kernel::ReferenceMatrix& differentiation() const {
     return arrays_.matrix(evaluation_.differentiation[static_cast<std::size_t>(arrays_.last_axis)]);
   }

@@ -17,7 +17,7 @@ bool take_cells(Schedule& schedule, const LoweringInput& input, const Plan& plan
   const std::int64_t most_bytes = input.target.shared_bytes > 0 ? input.target.shared_bytes : usual_bytes;
   const int bytes = plan[key::compute] == Precision::double_precision ? 8 : 4;
   const int of_cell = schedule.items[0] * schedule.items[1];
-  std::int64_t work_bytes = 0; // of an item
+  std::int64_t work_bytes = 0; // An item takes so many.
   for (const auto& memory : schedule.memories)
     if (memory.space == Space::work) work_bytes += std::int64_t{size_of(*input.program, memory)} * bytes;
   const std::int64_t most_work = input.target.most_group_work_bytes;

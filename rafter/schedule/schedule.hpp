@@ -47,8 +47,8 @@ struct Memory {
 struct Do {
   enum class Action : std::uint8_t {
     step,  ///< a step of the program, but for `weigh` in place, from memory `from` to `to`
-    copy,  ///< of array `array` from one memory to the other
-    clear, ///< of array `array` in memory `to`, to which all that write it then add
+    copy,  ///< array `array` is copied from one memory to the other
+    clear, ///< array `array` is set to 0 in memory `to`, and all that write it there then add to it
   };
   Action action = Action::step;
   int step = -1, array = -1;
@@ -70,7 +70,7 @@ struct Schedule {
   Nest nest;
 };
 
-/// Doubles that a memory takes per cell (shared) or item.
+/// Numbers that a memory takes per cell (shared) or item.
 int size_of(const kernel::TensorProgram& program, const Memory& memory);
 /// Bytes of shared memory of a group.
 std::int64_t shared_bytes(const kernel::TensorProgram& program, const Schedule& schedule, int bytes_per_number);

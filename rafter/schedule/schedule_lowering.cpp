@@ -6,7 +6,6 @@
 #include <map>
 #include <set>
 
-#include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/schedule/barriers.hpp>
 #include <rafter/schedule/cell_per_item.hpp>
@@ -67,26 +66,27 @@ private:
   }
   /// The points of items that stand for the same ones in all nests: what depends on them alone is computed once.
   void bind_items(Statements& to) {
-    for (const auto& nest : std::vector<const Nest*>(first_evaluation(schedule_.nest)))
-      for (const auto& loop : nest->loops) {
-        if (loop.place != LoopPlace::item_x && loop.place != LoopPlace::item_y) continue;
-        if (loop.axes.size() != 1 || axis(loop.axes[0]).kind != kernel::AxisKind::point) continue;
-        if (program_.extent(loop.axes[0]) != schedule_.items[loop.place == LoopPlace::item_x ? 0 : 1]) continue;
-        to.push_back(ilet(index_name(axis(loop.axes[0])), item(loop.place == LoopPlace::item_x ? 0 : 1)));
-        bound_.insert(loop.axes[0]);
-      }
-    if (bound_.empty()) return;
+    const Nest* nest = nest_of_evaluation(schedule_.nest);
+    if (nest == nullptr) return;
     std::vector<int> directions;
-    for (const int of_axis : bound_) directions.push_back(axis(of_axis).direction);
+    for (const auto& loop : nest->loops) {
+      if (loop.place != LoopPlace::item_x && loop.place != LoopPlace::item_y) continue;
+      const auto& points = axis(loop.axes.front());
+      const int along = loop.place == LoopPlace::item_x ? 0 : 1;
+      if (points.kind != kernel::AxisKind::point || points.extent != schedule_.items[static_cast<std::size_t>(along)])
+        continue;
+      to.push_back(ilet(index_name(points), item(along)));
+      directions.push_back(points.direction);
+    }
     stage_.at_axes(directions, to);
   }
-  std::vector<const Nest*> first_evaluation(const Nest& of) const {
+  const Nest* nest_of_evaluation(const Nest& of) const {
     for (const auto& entry : of.body)
       if (const auto* what = std::get_if<Do>(&entry)) {
-        if (evaluates(program_, *what)) return {&of};
-      } else if (auto found = first_evaluation(std::get<Nest>(entry)); !found.empty())
+        if (evaluates(program_, *what)) return &of;
+      } else if (const Nest* found = nest_of_evaluation(std::get<Nest>(entry)); found != nullptr)
         return found;
-    return {};
+    return nullptr;
   }
 
   void nest(const Nest& of, Statements& to) {
@@ -114,7 +114,7 @@ private:
     Statements body;
     std::vector<NodePtr> conditions;
     const Loop* in_turns = nullptr;
-    NodePtr number; // of the item's index in a loop in turns
+    NodePtr number; // It is the index of the item in a loop in turns.
     for (const auto& loop : of.loops) {
       if (loop.place == LoopPlace::turns) {
         in_turns = &loop;
@@ -322,7 +322,6 @@ private:
   std::set<const Nest*> barriers_;
   PointStage stage_;
   EntryIndices indices_;                             ///< those that the loops around give
-  std::set<int> bound_;                              ///< axes of points whose index is that of an item in all nests
   std::map<std::pair<int, int>, NodePtr> registers_; ///< values of this nest alone, by array and component
 };
 

@@ -62,7 +62,6 @@ private:
     return program_.array(array).axes[static_cast<std::size_t>(program_.tdim - direction)];
   }
   int target(int step) const { return program_.steps[static_cast<std::size_t>(step)].target; }
-  int source(int step) const { return program_.steps[static_cast<std::size_t>(step)].source; }
 
   // --- parts of the schedule ----------------------------------------------------------------------------------------
   std::vector<int> inner() const { return last_ == 2 ? std::vector{1, 0} : std::vector{0}; } // slowest first
