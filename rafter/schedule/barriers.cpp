@@ -21,6 +21,9 @@ public:
   Barriers(const kernel::TensorProgram& program, const Schedule& schedule) : program_(program), schedule_(schedule) {}
 
   std::set<const Nest*> run(bool has_passes) {
+    const bool has_shared =
+        std::ranges::any_of(schedule_.memories, [](const Memory& memory) { return memory.space == Space::shared; });
+    if (!has_shared) return {};
     for (int turn = 0; turn < (has_passes ? 2 : 1); ++turn) visit(schedule_.nest);
     return std::move(result_);
   }
@@ -118,14 +121,6 @@ private:
 
 std::set<const Nest*> barriers_of(const kernel::TensorProgram& program, const Schedule& schedule, bool has_passes) {
   return Barriers(program, schedule).run(has_passes);
-}
-
-int memory_of(const Schedule& schedule, int array, int given) {
-  if (given >= 0) return given;
-  for (std::size_t m = 0; m < schedule.memories.size(); ++m)
-    for (const auto& place : schedule.memories[m].places)
-      if (std::ranges::find(place, array) != place.end()) return static_cast<int>(m);
-  return -1;
 }
 
 } // namespace rafter::schedule

@@ -12,7 +12,4 @@ namespace rafter::schedule {
 /// the arrays have the same extents there.
 std::set<const Nest*> barriers_of(const kernel::TensorProgram& program, const Schedule& schedule, bool has_passes);
 
-/// The memory that holds an array: the number given, or else the first one, or -1 where none does.
-int memory_of(const Schedule& schedule, int array, int given = -1);
-
 } // namespace rafter::schedule

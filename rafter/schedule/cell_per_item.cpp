@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/schedule/cell_per_item.hpp>
 
-#include <algorithm>
 #include <array>
 
-#include <rafter/schedule/counts.hpp>
+#include <rafter/schedule/group_batches.hpp>
 #include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/schedule/plan.hpp>
 #include <rafter/schedule/planning_problem.hpp>
@@ -43,9 +42,6 @@ std::span<const Key* const> keys_of_cell_per_item() {
   return keys;
 }
 
-namespace {
-
-/// A plan without what only hosts have, and where items are the lanes, without what only lanes have.
 Plan for_items(Plan plan) {
   plan.set(key::prefetch, false).set(key::stores, Stores::cached);
   if (has_cell_lanes(plan)) return plan;
@@ -53,73 +49,13 @@ Plan for_items(Plan plan) {
   return plan.set(key::subbatches, 1);
 }
 
-/// Items for the cells of a batch: one for each, or one whose lanes hold them.
-int items_of_batch(const Context& context) { return context.has_items() ? context.input.access.cells_per_batch : 1; }
-
-/// `of_batch` for so many batches from `first` on, one after the other.
-NodePtr in_turn(const NodePtr& first, NodePtr count, NodePtr of_batch) {
-  return loop("number", std::move(count),
-              block({ilet("own_batch", iadd(first, variable("number"))), std::move(of_batch)}));
-}
-
-/// The batches of a group side by side. The last group of a run may have fewer.
-LoopProgram with_batches_in_items(Context& context, Statements of_batch) {
-  const int cells = context.input.access.cells_per_batch;
-  const auto& target = context.input.target;
-  // Groups of a processor are what runs in step. A graphics processor hides latencies by what else a compute unit
-  // holds, which takes few groups: those of one warp would fill half of an NVIDIA multiprocessor.
-  constexpr int items_of_group = 128;
-  const int items =
-      target.is_processor ? target.items_in_step : std::clamp(items_of_group, target.items_in_step, target.most_items);
-  double count = static_cast<double>(items) / cells;
-  if (target.most_group_work_bytes > 0)
-    count = std::min(count, static_cast<double>(target.most_group_work_bytes) /
-                                std::max(1.0, cells * work_bytes(context.result)));
-  const int batches = std::max(1, static_cast<int>(count));
-  context.result.launch = {.items = {cells, batches, 1}, .batches = batches};
-  context.result.body = side_by_side(block(std::move(of_batch)));
-  return std::move(context.result);
-}
-
-/// The batches of a group one after the other: enough that the begin of a group does not show beside them.
-LoopProgram with_batches_in_turn(Context& context, Statements of_batch) {
-  constexpr int batches = 16;
-  context.result.launch = {.items = {items_of_batch(context), 1, 1}, .batches = batches};
-  context.result.body = one_by_one(block(std::move(of_batch)), batches);
-  return std::move(context.result);
-}
-
-/// A chunk in each group, its batches one after the other: a run covers entries of the table of their bounds.
-LoopProgram with_chunks(Context& context, Statements of_batch) {
-  constexpr int bounds_of_chunk = 2;
-  context.result.launch = {.items = {items_of_batch(context), 1, 1}, .batches = bounds_of_chunk};
-  const auto bounds = context.global(role::chunk_bounds, 0, Type::integer);
-  const NodePtr place = variable("batch"), first = variable("first");
-  NodePtr count = isub(iload(bounds, iadd(place, integer(1))), first);
-  context.result.body =
-      block({ilet("first", iload(bounds, place)), in_turn(first, std::move(count), block(std::move(of_batch)))});
-  return std::move(context.result);
-}
-
-bool adds_to_vectors(const kernel::TensorProgram& program) {
-  return std::ranges::any_of(program.outputs,
-                             [](const kernel::FieldUse& output) { return output.trial_element == nullptr; });
-}
-
-} // namespace
-
-NodePtr one_by_one(NodePtr of_batch, int most) {
-  const NodePtr first = variable("batch"), rest = iadd(isub(variable("last_batch"), first), integer(1));
-  return block({in_turn(first, imin(rest, integer(most)), std::move(of_batch))});
-}
-
-NodePtr side_by_side(NodePtr of_batch) {
-  const NodePtr is_there = ilt(variable("own_batch"), iadd(variable("last_batch"), integer(1)));
-  return block({ilet("own_batch", iadd(variable("batch"), item(1))), branch(is_there, std::move(of_batch), block({}))});
-}
-
 bool accepts_cell_per_item(const LoweringInput& input, const Plan&) {
   return input.target.has_groups && input.access.cells_per_batch <= input.target.most_items;
+}
+
+std::optional<Schedule> schedule_cell_per_item(const LoweringInput& input, const Plan& plan) {
+  if (!accepts_cell_per_item(input, plan)) return std::nullopt;
+  return schedule_cells(input, for_items(plan), has_cell_lanes(plan) ? CellPlace::lanes : CellPlace::items);
 }
 
 LoopProgram lower_cell_per_item(const LoweringInput& input, const Plan& plan) {
@@ -128,11 +64,7 @@ LoopProgram lower_cell_per_item(const LoweringInput& input, const Plan& plan) {
   Context context(input, of_items, axis, subbatches_of_pass(*input.program, of_items));
   Statements of_pass;
   lower_cells(context, of_pass);
-  auto of_batch = whole_batch(context, std::move(of_pass));
-  if (plan[key::scatter] == Scatter::coloured && adds_to_vectors(*input.program))
-    return with_chunks(context, std::move(of_batch));
-  return context.has_items() ? with_batches_in_items(context, std::move(of_batch))
-                             : with_batches_in_turn(context, std::move(of_batch));
+  return in_groups(context, whole_batch(context, std::move(of_pass)));
 }
 
 } // namespace rafter::schedule

@@ -7,6 +7,8 @@
 #include <rafter/schedule/key.hpp>
 #include <rafter/schedule/loop_program.hpp>
 #include <rafter/schedule/mapping.hpp>
+#include <rafter/schedule/plan.hpp>
+#include <rafter/schedule/schedule.hpp>
 
 namespace rafter::schedule {
 
@@ -37,13 +39,10 @@ std::span<const Key* const> keys_of_cell_per_item();
 /// this table instead of batches; chunks of a run share no unknown. Lanes then store what they are the first to touch,
 /// as on the host; items add in the order of the cells. Kernels that add to no vector have groups of several batches in
 /// either case.
+std::optional<Schedule> schedule_cell_per_item(const LoweringInput& input, const Plan& plan);
+/// A plan without what only hosts have, and where items are the lanes, without what only lanes have.
+Plan for_items(Plan plan);
 bool accepts_cell_per_item(const LoweringInput& input, const Plan& plan);
 LoopProgram lower_cell_per_item(const LoweringInput& input, const Plan& plan);
-
-/// The body of a program whose groups take `batches` batches at the same time, one for each number of an item along the
-/// second axis: `of_batch`, in which the batch is variable("own_batch"), for those that the run has.
-NodePtr side_by_side(NodePtr of_batch);
-/// The body of a program whose groups take `most` batches at most, one after the other.
-NodePtr one_by_one(NodePtr of_batch, int most);
 
 } // namespace rafter::schedule

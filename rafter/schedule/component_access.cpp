@@ -59,10 +59,9 @@ private:
 
 } // namespace
 
-bool has_interior_alone(const Context& context, int space) {
-  const auto& layout = *context.input.access.spaces[static_cast<std::size_t>(space)];
-  return context.has_cell_lanes() && !context.in_groups() && !context.input.has_lists && layout.num_runs == 0 &&
-         !layout.interior_dofs.empty();
+bool has_interior_alone(const LoweringInput& input, int space) {
+  const auto& layout = *input.access.spaces[static_cast<std::size_t>(space)];
+  return !input.has_lists && layout.num_runs == 0 && !layout.interior_dofs.empty();
 }
 
 std::vector<NodePtr> gather_component(Context& context, int field, const Placement& placement, const NodePtr& component,

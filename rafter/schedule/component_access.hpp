@@ -9,8 +9,8 @@
 /// by number: an index that the text does not show keeps compilers from holding work arrays in registers.
 namespace rafter::schedule {
 
-/// Says whether a field's dofs all lie in the interior of cells, in whole registers.
-bool has_interior_alone(const Context& context, int space);
+/// Says whether a field's dofs all lie in the interior of cells.
+bool has_interior_alone(const LoweringInput& input, int space);
 
 /// Loads component `component` of input field `field`; the value of each entry of its array, in registers.
 /// `placement`: of the dofs in a component of the array.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <rafter/schedule/schedule.hpp>
 
 namespace rafter::schedule {
 
@@ -11,6 +12,19 @@ Context::Context(const LoweringInput& lowering, const Plan& chosen, ParallelAxis
     : input(lowering), program(*lowering.program), plan(chosen), parallel_axis(axis), subbatches(of_pass) {
   result.vector_width = has_lanes() ? chosen[key::vector_width] : 1;
 }
+
+namespace {
+
+ParallelAxis axis_of(CellPlace place) {
+  return place == CellPlace::lanes   ? ParallelAxis::cell
+         : place == CellPlace::items ? ParallelAxis::item
+                                     : ParallelAxis::none;
+}
+
+} // namespace
+
+Context::Context(const LoweringInput& lowering, const Plan& chosen, const Schedule& schedule)
+    : Context(lowering, chosen, axis_of(schedule.cell_place), schedule.subbatches) {}
 
 std::string Context::global(const std::string& role, int index, Type type, bool is_written) {
   const std::string name = fmt::format("{}_{}", role, index);

@@ -36,6 +36,7 @@ class Context {
 public:
   /// `subbatches`: number of sub-batches whose numbers stand side by side in work arrays.
   Context(const LoweringInput& input, const Plan& plan, ParallelAxis parallel_axis, int subbatches = 1);
+  Context(const LoweringInput& input, const Plan& plan, const Schedule& schedule);
 
   const LoweringInput& input;
   const kernel::TensorProgram& program;

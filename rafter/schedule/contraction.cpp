@@ -24,28 +24,6 @@ NodePtr combination(const Context& context, const std::vector<double>& coefficie
   return sum == nullptr ? context.number(0) : sum;
 }
 
-void contract_lines(Context& context, const kernel::Step& step, Statements& to) {
-  const auto& matrix = context.program.matrix_of(step);
-  const auto size = context.program.shape_of(step);
-  const std::string source = array_name(context, step.source), target = array_name(context, step.target);
-  const std::string o = context.fresh("o"), i = context.fresh("i");
-  Statements body;
-  const auto entry = [&](int count, int k) {
-    return context.work_entry(
-        iadd(imul(iadd(imul(variable(o), integer(count)), integer(k)), integer(size.inner)), variable(i)));
-  };
-  std::vector<NodePtr> line;
-  for (int k = 0; k < matrix.cols; ++k)
-    line.push_back(context.define(body, "u", context.load(source, entry(matrix.cols, k))));
-  const auto rows = apply_to_line(context, matrix, line, body);
-  for (int r = 0; r < matrix.rows; ++r) {
-    const auto& value = rows[static_cast<std::size_t>(r)];
-    body.push_back(step.accumulate ? add(target, entry(matrix.rows, r), value)
-                                   : store(target, entry(matrix.rows, r), value));
-  }
-  to.push_back(loop(o, integer(size.outer), loop(i, integer(size.inner), block(body))));
-}
-
 /// Rows and columns of a block; a matrix without blocks is one.
 std::vector<ReferenceMatrix::MatrixBlock> blocks_of(const ReferenceMatrix& matrix) {
   if (!matrix.blocks.empty()) return matrix.blocks;
@@ -54,9 +32,6 @@ std::vector<ReferenceMatrix::MatrixBlock> blocks_of(const ReferenceMatrix& matri
   for (int k = 0; k < matrix.cols; ++k) all.cols.push_back(k);
   return {all};
 }
-
-/// Rows that are summed at the same time, for every sub-batch that a pass takes.
-int most_rows(const Plan& plan) { return std::max(plan[key::rows] / plan[key::subbatches], 1); }
 
 /// Groups of `most` rows that are summed at the same time; the last one starts early enough to be whole, and stores
 /// what it shares with the one before a second time.
@@ -74,40 +49,17 @@ NodePtr listed(Context& context, const std::string& name, const std::vector<int>
   return iadd(integer(list[0]), std::move(i));
 }
 
-/// A step on dense tables: arrays (component, entry).
-struct DenseStep {
-  const ReferenceMatrix& matrix;
-  std::string source, target;
-  int components;
-};
-
-void store_row(Context& context, const DenseStep& dense, const NodePtr& component, const NodePtr& row, NodePtr value,
-               Statements& to) {
-  const NodePtr entry = context.work_entry(iadd(imul(component, integer(dense.matrix.rows)), row));
-  to.push_back(store(dense.target, entry, std::move(value)));
-}
-
-void contract_in_text(Context& context, const DenseStep& dense, const NodePtr& component, Statements& to) {
-  const auto entry = [&](int k) {
-    return context.work_entry(iadd(imul(component, integer(dense.matrix.cols)), integer(k)));
-  };
-  product_in_text(
-      context, dense.matrix, [&](int k) { return context.define(to, "u", context.load(dense.source, entry(k))); },
-      [&](int r, NodePtr sum) { store_row(context, dense, component, integer(r), std::move(sum), to); });
-}
-
-/// Long tables: groups of rows whose sums stay in registers, per column one entry per row, and one vector per group of
-/// lanes that is multiplied by them all.
-class LongProduct {
+/// Groups of rows whose sums stay in registers: per column one entry per row, and one vector per group of lanes that is
+/// multiplied by them all.
+class ProductInBlocks {
 public:
-  LongProduct(Context& context, const DenseStep& dense, std::string table, NodePtr component)
-      : context_(context), dense_(dense), table_(std::move(table)), component_(std::move(component)),
-        sums_(context.work("sums", most_rows(context.plan))) {}
+  ProductInBlocks(Context& context, const BlockedProduct& product)
+      : context_(context), product_(product), sums_(context.work("sums", product.rows)) {}
 
   void add_block(const ReferenceMatrix::MatrixBlock& block, Statements& to) {
     if (block.rows.empty()) return;
     const auto num_cols = static_cast<std::int64_t>(block.cols.size());
-    const RowGroups groups(static_cast<int>(block.rows.size()), most_rows(context_.plan));
+    const RowGroups groups(static_cast<int>(block.rows.size()), product_.rows);
     const std::string g = context_.fresh("g"), k = context_.fresh("k");
     Statements group;
     each_sum(groups, [&](int, const NodePtr& sum) { group.push_back(store(sums_, sum, context_.number(0))); });
@@ -119,8 +71,9 @@ public:
     const NodePtr first = context_.define_integer(
         group, "f", imin(imul(variable(g), integer(groups.size)), integer(groups.num_rows - groups.size)));
     each_sum(groups, [&](int r, const NodePtr& sum) {
-      store_row(context_, dense_, component_, listed(context_, "rows", block.rows, iadd(first, integer(r))),
-                context_.load(sums_, sum), group);
+      const NodePtr row = listed(context_, "rows", block.rows, iadd(first, integer(r)));
+      group.push_back(
+          store(product_.target, context_.work_entry(iadd(product_.first_target, row)), context_.load(sums_, sum)));
     });
     to.push_back(loop(g, integer(groups.count), schedule::block(group)));
     offset_ += static_cast<std::int64_t>(groups.count) * groups.size * num_cols;
@@ -145,14 +98,13 @@ private:
     Statements body;
     std::vector<NodePtr> entries;
     for (int r = 0; r < groups.size; ++r) {
-      const NodePtr entry = context_.fetch(table_, iadd(first_entry, integer(r)));
+      const NodePtr entry = context_.fetch(product_.table, iadd(first_entry, integer(r)));
       entries.push_back(context_.subbatches > 1 ? context_.define(body, "t", entry) : entry);
     }
     std::vector<NodePtr> vectors;
     each_member([&] {
       vectors.push_back(context_.define(
-          body, "u",
-          context_.load(dense_.source, context_.work_entry(iadd(imul(component_, integer(dense_.matrix.cols)), col)))));
+          body, "u", context_.load(product_.source, context_.work_entry(iadd(product_.first_source, col)))));
     });
     for (int r = 0; r < groups.size; ++r) {
       auto vector = vectors.begin();
@@ -165,28 +117,10 @@ private:
   }
 
   Context& context_;
-  const DenseStep& dense_;
-  std::string table_;
-  NodePtr component_;
+  const BlockedProduct& product_;
   std::string sums_;
   std::int64_t offset_ = 0; ///< offset of the block in the table
 };
-
-void contract_dense(Context& context, const kernel::Step& step, Statements& to) {
-  const auto& family = context.program.families[static_cast<std::size_t>(step.family)];
-  const auto& matrix = context.program.matrix_of(step);
-  const DenseStep dense{matrix, array_name(context, step.source), array_name(context, step.target),
-                        context.program.num_components(step.source)};
-  const std::string c = context.fresh("c");
-  Statements body;
-  if (stands_in_text(matrix, context.plan))
-    contract_in_text(context, dense, variable(c), body);
-  else {
-    LongProduct product(context, dense, context.global(role::matrix, family.members.front()), variable(c));
-    for (const auto& block : blocks_of(matrix)) product.add_block(block, body);
-  }
-  to.push_back(loop(c, integer(dense.components), schedule::block(body)));
-}
 
 } // namespace
 
@@ -195,6 +129,13 @@ bool stands_in_text(const ReferenceMatrix& matrix, const Plan& plan) {
   for (const auto& block : blocks_of(matrix))
     entries += static_cast<std::int64_t>(block.rows.size()) * static_cast<std::int64_t>(block.cols.size());
   return entries <= plan[key::unroll];
+}
+
+int rows_at_a_time(const Plan& plan) { return std::max(plan[key::rows] / plan[key::subbatches], 1); }
+
+void product_in_blocks(Context& context, const BlockedProduct& product, Statements& to) {
+  ProductInBlocks blocks(context, product);
+  for (const auto& block : blocks_of(product.matrix)) blocks.add_block(block, to);
 }
 
 void product_in_text(const Context& context, const ReferenceMatrix& matrix,
@@ -289,6 +230,10 @@ std::vector<NodePtr> line_of(const Halves& halves) {
 std::vector<NodePtr> apply_to_line(Context& context, const ReferenceMatrix& matrix, const std::vector<NodePtr>& line,
                                    Statements& to) {
   if (goes_by_halves(context, matrix)) return line_of(apply(context, matrix, halves_of(context, line, to), 1, to));
+  return products(context, matrix, line);
+}
+
+std::vector<NodePtr> products(const Context& context, const ReferenceMatrix& matrix, const std::vector<NodePtr>& line) {
   std::vector<NodePtr> result;
   for (int r = 0; r < matrix.rows; ++r) {
     std::vector<double> row;
@@ -323,7 +268,7 @@ std::vector<double> packed_table(const ReferenceMatrix& matrix, const Plan& plan
   if (stands_in_text(matrix, plan)) return result;
   for (const auto& block : blocks_of(matrix)) {
     if (block.rows.empty()) continue;
-    const RowGroups groups(static_cast<int>(block.rows.size()), most_rows(plan));
+    const RowGroups groups(static_cast<int>(block.rows.size()), rows_at_a_time(plan));
     for (int g = 0; g < groups.count; ++g)
       for (const int k : block.cols)
         for (int r = 0; r < groups.size; ++r)
@@ -332,9 +277,8 @@ std::vector<double> packed_table(const ReferenceMatrix& matrix, const Plan& plan
   return result;
 }
 
-void butterfly(Context& context, const kernel::Step& step, Statements& to) {
+void butterfly(Context& context, const kernel::Step& step, const std::string& array, Statements& to) {
   const auto& folding = context.program.foldings[static_cast<std::size_t>(step.field)];
-  const std::string array = array_name(context, step.target);
   const auto num_points = static_cast<std::int64_t>(folding.places.size());
   const auto num_groups = context.program.size(step.target) / num_points;
   const std::string c = context.fresh("c");
@@ -370,19 +314,6 @@ std::vector<NodePtr> butterfly_of(Context& context, const std::vector<NodePtr>& 
   const NodePtr a = context.define(to, "a", plus(u[0], u[1])), b = context.define(to, "b", minus(u[0], u[1]));
   const NodePtr d = context.define(to, "d", plus(u[2], u[3])), e = context.define(to, "e", minus(u[2], u[3]));
   return {plus(a, d), plus(b, e), minus(a, d), minus(b, e)};
-}
-
-bool takes_all_subbatches(const Context& context, const kernel::Step& step) {
-  if (context.subbatches == 1 || step.kind != kernel::StepKind::contract) return false;
-  const auto& matrix = context.program.matrix_of(step);
-  return matrix.is_data && !stands_in_text(matrix, context.plan);
-}
-
-void contract(Context& context, const kernel::Step& step, Statements& to) {
-  if (context.program.matrix_of(step).is_data)
-    contract_dense(context, step, to);
-  else
-    contract_lines(context, step, to);
 }
 
 } // namespace rafter::schedule

@@ -27,9 +27,8 @@ struct Placement {
   static Placement layers(int count, int size, int distance, int component_stride);
 };
 
-/// Returns the places of the dofs of a field in an array of the program. `field`: null where the dofs fill the whole
-/// array.
-Placement placement_of(const kernel::TensorProgram& program, int array, const kernel::FieldUse* field = nullptr);
+/// The places of the dofs in one component of an array, by itself.
+Placement places_of_dofs(const kernel::TensorProgram& program, int array);
 
 /// Loads the dofs of input field `field` into work buffer `target`.
 void gather(Context& context, int field, const std::string& target, const Placement& placement, Statements& to);
@@ -71,6 +70,10 @@ int layer_distance(const Context& context, int entries);
 std::vector<NodePtr> apply_to_line(Context& context, const kernel::ReferenceMatrix& matrix,
                                    const std::vector<NodePtr>& line, Statements& to);
 
+/// The same without halves.
+std::vector<NodePtr> products(const Context& context, const kernel::ReferenceMatrix& matrix,
+                              const std::vector<NodePtr>& line);
+
 /// A line of numbers as its even and odd halves: with k' the entry opposite to k, line[k] = factor (even[k] + odd[k])
 /// and line[k'] = factor (even[k] - odd[k]). In lines of odd length the middle entry has no opposite (otherwise
 /// `middle` is null). Between symmetric matrices applied one after the other, the halves need not be put together.
@@ -88,8 +91,9 @@ Halves apply(Context& context, const kernel::ReferenceMatrix& matrix, const Halv
 /// The line as one expression per entry; the factor must be 1.
 std::vector<NodePtr> line_of(const Halves& halves);
 
-/// Emits a butterfly step: sums and differences of the dofs or points that reflections exchange, in place.
-void butterfly(Context& context, const kernel::Step& step, Statements& to);
+/// Emits a butterfly step: sums and differences of the dofs or points that reflections exchange, in place in work
+/// buffer `array`.
+void butterfly(Context& context, const kernel::Step& step, const std::string& array, Statements& to);
 /// Calls f(places) for all places that reflections exchange with each other, two or four.
 void each_orbit(const kernel::Folding& folding, const std::function<void(std::span<const int>)>& f);
 /// Sums and differences of the values of an orbit.
@@ -100,8 +104,6 @@ std::vector<NodePtr> butterfly_of(Context& context, const std::vector<NodePtr>& 
 std::vector<NodePtr> apply_into_vectors(Context& context, const kernel::ReferenceMatrix& matrix,
                                         const std::vector<NodePtr>& line);
 
-/// Emits a contraction step, as loops over lines (1D matrices) or as a register-blocked product (dense tables).
-void contract(Context& context, const kernel::Step& step, Statements& to);
 /// Says whether every entry of a dense table is a constant of the text.
 bool stands_in_text(const kernel::ReferenceMatrix& matrix, const Plan& plan);
 /// Product with such a table, zeros left out. `entry`: the numbers that it is applied to, by column; `result` is called
@@ -109,12 +111,19 @@ bool stands_in_text(const kernel::ReferenceMatrix& matrix, const Plan& plan);
 void product_in_text(const Context& context, const kernel::ReferenceMatrix& matrix,
                      const std::function<NodePtr(int col)>& entry,
                      const std::function<void(int row, NodePtr sum)>& result);
-/// Says whether a contraction step takes all sub-batches of a pass together, so that each table entry is loaded once
-/// for all.
-bool takes_all_subbatches(const Context& context, const kernel::Step& step);
-
-/// Emits all steps one after the other; those that products with short tables follow or precede stay together
-/// (written_steps.hpp), and steps for single sub-batches are repeated for each.
-void lower_steps(Context& context, Statements& to);
+/// Rows of tables in memory that are summed at the same time, for every sub-batch that a pass takes.
+int rows_at_a_time(const Plan& plan);
+/// A product with a table in memory, in blocks of rows whose sums stand in registers.
+struct BlockedProduct {
+  const kernel::ReferenceMatrix& matrix;
+  std::string table; ///< packed_table of the matrix
+  int rows = 1;      ///< most rows of a block
+  std::string source;
+  NodePtr first_source; ///< entry of column 0
+  std::string target;
+  NodePtr first_target; ///< entry of row 0
+};
+/// Takes all sub-batches of a pass together, so that each entry of the table is loaded once for all.
+void product_in_blocks(Context& context, const BlockedProduct& product, Statements& to);
 
 } // namespace rafter::schedule

@@ -50,6 +50,7 @@ std::span<const Mapping> named_mappings() {
               .description = "cells across SIMD lanes",
               .accepts = accepts_simd_cells,
               .lower = lower_simd_cells,
+              .schedule = schedule_simd_cells,
               .keys = keys_of_host(),
               .is_tried = may_try_simd_cells},
       Mapping{.name = "simd_points",
@@ -61,14 +62,14 @@ std::span<const Mapping> named_mappings() {
               .stored_order = StoredOrder::by_cell},
       Mapping{.name = "plain",
               .description = "one cell after the other, scalars only",
-              .accepts = accepts_plain,
-              .lower = lower_plain,
+              .schedule = schedule_plain,
               .keys = keys_of_host(),
               .is_tried = may_try_plain},
       Mapping{.name = "cell_per_item",
               .description = "cells across the items of groups, or the lanes of items, on devices that have them",
               .accepts = accepts_cell_per_item,
               .lower = lower_cell_per_item,
+              .schedule = schedule_cell_per_item,
               .keys = keys_of_cell_per_item(),
               .has_items = true},
       Mapping{.name = "slab",
@@ -146,7 +147,7 @@ const Mapping& choose_mapping(const LoweringInput& input, const Plan& plan) {
 
 bool Mapping::takes(const LoweringInput& input, const Plan& plan) const {
   if (input.program != nullptr && input.program->has_dependent_axes()) return false; // interpreted alone so far
-  return schedule != nullptr ? schedule(input, plan).has_value() : accepts(input, plan);
+  return (accepts != nullptr && accepts(input, plan)) || (schedule != nullptr && schedule(input, plan).has_value());
 }
 
 bool has_items(const Plan& plan) { return plan[key::mapping].has_items; }
@@ -164,7 +165,8 @@ bool has_cell_vectors(const Plan& plan) { return has_items(plan) && plan[key::sc
 
 std::string schedule_text(const LoweringInput& input, const Plan& plan) {
   const Mapping& chosen = choose_mapping(input, plan);
-  return chosen.schedule == nullptr ? "" : to_string(*input.program, chosen.schedule(input, plan).value());
+  const auto schedule = chosen.schedule == nullptr ? std::nullopt : chosen.schedule(input, plan);
+  return schedule ? to_string(*input.program, *schedule) : "";
 }
 
 LoopProgram lower(const LoweringInput& input, Plan& plan) {
@@ -180,8 +182,9 @@ LoopProgram lower(const LoweringInput& input, Plan& plan) {
         plan[key::subbatches] == 1 ? fmt::format("{}", plan[key::vector_width])
                                    : fmt::format("{} x {}", plan[key::subbatches], plan[key::vector_width])));
   plan.set(key::mapping, chosen);
+  const auto schedule = chosen.schedule != nullptr ? chosen.schedule(input, plan) : std::nullopt;
   LoopProgram program =
-      chosen.schedule != nullptr ? lower(input, plan, chosen.schedule(input, plan).value()) : chosen.lower(input, plan);
+      schedule ? lower(input, chosen.has_items ? for_items(plan) : plan, *schedule) : chosen.lower(input, plan);
   verify(program);
   return program;
 }

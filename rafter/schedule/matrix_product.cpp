@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <rafter/schedule/cell_per_item.hpp>
 #include <rafter/schedule/context.hpp>
+#include <rafter/schedule/group_batches.hpp>
 #include <rafter/schedule/loop_program.hpp>
 #include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/schedule/plan.hpp>

@@ -245,42 +245,4 @@ void end_integral(Context& context, Statements& to) {
   }
 }
 
-void evaluate(Context& context, Statements& to) {
-  const auto& program = context.program;
-  const auto entry = [&](const kernel::Slot& slot) {
-    const int first = slot.component * program.num_entries(slot.array) + slot.slot * program.num_points();
-    NodePtr q = variable("q");
-    if (program.is_grid()) {
-      q = integer(0);
-      for (int axis = program.tdim - 1; axis >= 0; --axis)
-        q = iadd(imul(q, integer(program.points_along(axis))), variable(PointStage::axis_variable(axis)));
-    }
-    return context.work_entry(iadd(integer(first), q));
-  };
-  PointStage stage(context, {[&](const kernel::InputSlot& input) {
-                               return context.load(array_name(context, input.slot.array), entry(input.slot));
-                             },
-                             [&](std::size_t i, NodePtr value, Statements& body) {
-                               const auto& slot = program.output_slots[i];
-                               body.push_back(store(array_name(context, slot.array), entry(slot), std::move(value)));
-                             }});
-  stage.at_cell(to);
-  if (!program.is_grid()) {
-    Statements body;
-    stage.at_point(body);
-    to.push_back(loop("q", integer(program.num_points()), block(body)));
-    return;
-  }
-  std::vector<Statements> levels(static_cast<std::size_t>(program.tdim));
-  for (int axis = program.tdim - 1; axis >= 0; --axis) stage.at_axis(axis, levels[static_cast<std::size_t>(axis)]);
-  stage.at_point(levels[0]);
-  NodePtr nest;
-  for (int axis = 0; axis < program.tdim; ++axis) {
-    auto& level = levels[static_cast<std::size_t>(axis)];
-    if (nest != nullptr) level.push_back(nest);
-    nest = loop(PointStage::axis_variable(axis), integer(program.points_along(axis)), block(level));
-  }
-  to.push_back(nest);
-}
-
 } // namespace rafter::schedule

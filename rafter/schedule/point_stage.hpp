@@ -30,6 +30,11 @@ public:
   /// All the rest, and the outputs.
   void at_point(Statements& to);
 
+  /// The values that are known, which hold as long as the loops do in which they were computed.
+  using Values = std::map<form::NodeId, NodePtr>;
+  const Values& known() const { return values_; }
+  void restore(Values values) { values_ = std::move(values); }
+
   /// Loop variable of a tensor axis ("q0", ...) or "q" for points of a dense program. "q0" counts vectors of points
   /// where these stand in lanes.
   static std::string axis_variable(int axis) { return "q" + std::to_string(axis); }
@@ -49,12 +54,10 @@ private:
   Access access_;
   std::vector<form::NodeId> order_;
   std::vector<unsigned> dependencies_;
-  std::map<form::NodeId, NodePtr> values_;
+  Values values_;
   int num_stored_points_ = 0, num_stored_cells_ = 0;
 };
 
-/// The evaluate step over the arrays of the tensor program: loops over points around a PointStage.
-void evaluate(Context& context, Statements& to);
 /// The total of integral outputs per lane is kept in work buffer "total"; these start it and write it out.
 void begin_integral(Context& context, Statements& to);
 void end_integral(Context& context, Statements& to);

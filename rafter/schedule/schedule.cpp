@@ -2,26 +2,59 @@
 #include <rafter/schedule/schedule.hpp>
 
 #include <algorithm>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <utility>
 
 namespace rafter::schedule {
+
+using kernel::StepKind;
 
 namespace {
 
 /// Numbers of an array in a memory.
 int size_in(const kernel::TensorProgram& program, const Memory& memory, int array) {
-  int result = program.num_components(array);
-  for (const int axis : program.array(array).axes) {
-    const int direction = program.axes[static_cast<std::size_t>(axis)].direction;
-    if (std::ranges::find(memory.keeps, direction) == memory.keeps.end()) continue;
-    result *= program.extent(axis) + (direction == memory.keeps.back() ? memory.padding : 0);
+  const int last = program.tdim - 1;
+  int result = 1, layers = 1, components = 1;
+  for (const int number : program.array(array).axes) {
+    const auto& axis = program.axes[static_cast<std::size_t>(number)];
+    if (axis.kind == kernel::AxisKind::component) {
+      components = memory.is_of_component ? 1 : axis.extent;
+      continue;
+    }
+    if (axis.direction >= 0 && std::ranges::find(memory.keeps, axis.direction) == memory.keeps.end()) continue;
+    if (axis.direction == last) layers = axis.extent;
+    result *= axis.extent + (!memory.keeps.empty() && axis.direction == memory.keeps.back() ? memory.padding : 0);
   }
-  return result;
+  return components * (memory.layer > 0 ? memory.layer * layers : result);
 }
 
 } // namespace
+
+std::vector<int> strides_of(const kernel::TensorProgram& program, const Memory& memory, int array) {
+  const int last = program.tdim - 1;
+  int layers = 1; // those of a component, of all arrays
+  if (memory.layer > 0 && std::ranges::find(memory.keeps, last) != memory.keeps.end())
+    for (const auto& place : memory.places)
+      for (const int other : place)
+        for (const int number : program.array(other).axes)
+          if (program.axes[static_cast<std::size_t>(number)].direction == last)
+            layers = std::max(layers, program.extent(number));
+  const auto& axes = program.array(array).axes;
+  std::vector<int> result(axes.size(), 0);
+  int stride = 1;
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    const auto& axis = program.axes[static_cast<std::size_t>(axes[i])];
+    const bool is_component = axis.kind == kernel::AxisKind::component;
+    const bool is_kept =
+        is_component ? !memory.is_of_component
+                     : axis.direction < 0 || std::ranges::find(memory.keeps, axis.direction) != memory.keeps.end();
+    if (!is_kept) continue;
+    if (memory.layer > 0 && axis.direction == last) stride = memory.layer;
+    if (memory.layer > 0 && is_component) stride = memory.layer * layers;
+    result[i] = stride;
+    stride *= axis.extent + (!memory.keeps.empty() && axis.direction == memory.keeps.back() ? memory.padding : 0);
+  }
+  return result;
+}
 
 int size_of(const kernel::TensorProgram& program, const Memory& memory) {
   int result = 0;
@@ -40,94 +73,45 @@ std::int64_t shared_bytes(const kernel::TensorProgram& program, const Schedule& 
   return result * schedule.cells * bytes_per_number;
 }
 
-namespace {
+int memory_of(const Schedule& schedule, int array, int given) {
+  if (given >= 0) return given;
+  for (std::size_t m = 0; m < schedule.memories.size(); ++m)
+    for (const auto& place : schedule.memories[m].places)
+      if (std::ranges::find(place, array) != place.end()) return static_cast<int>(m);
+  return -1;
+}
 
-class SchedulePrinter {
-public:
-  SchedulePrinter(const kernel::TensorProgram& program, const Schedule& schedule)
-      : program_(program), schedule_(schedule) {}
+std::vector<int> arrays_read(const kernel::TensorProgram& program, const Do& what) {
+  if (what.action == Do::Action::copy) return {what.array};
+  if (what.action != Do::Action::step) return {};
+  const auto& step = program.steps[static_cast<std::size_t>(what.step)];
+  std::vector<int> result;
+  if (step.source >= 0) result.push_back(step.source);
+  if (step.kind == StepKind::weigh || step.kind == StepKind::butterfly || step.kind == StepKind::mask)
+    result.push_back(step.target);
+  if (step.kind == StepKind::evaluate)
+    for (const auto& input : program.input_slots) result.push_back(input.slot.array);
+  return result;
+}
 
-  std::string text() {
-    text_ =
-        fmt::format("items {} x {} for each of {} cells\n", schedule_.items[0], schedule_.items[1], schedule_.cells);
-    for (const auto& memory : schedule_.memories) {
-      std::vector<std::string> places, kept{"c"};
-      for (const auto& place : memory.places) {
-        std::vector<std::string> arrays;
-        for (const int array : place) arrays.push_back(program_.array(array).name);
-        places.push_back(fmt::format("{}", fmt::join(arrays, "|")));
-      }
-      for (const int direction : memory.keeps) kept.emplace_back(1, "ijk"[direction]);
-      text_ += fmt::format("{}: {}  {}[{}]{}\n", memory.name, fmt::join(places, " "),
-                           memory.space == Space::shared ? "shared" : "work", fmt::join(kept, " "),
-                           memory.padding > 0 ? fmt::format("+{}", memory.padding) : "");
-    }
-    nest(schedule_.nest, 0);
-    return text_;
-  }
+std::vector<int> arrays_made(const kernel::TensorProgram& program, const Do& what) {
+  if (what.action == Do::Action::clear) return {what.array};
+  if (what.action != Do::Action::step) return {};
+  const auto& step = program.steps[static_cast<std::size_t>(what.step)];
+  if (step.kind != StepKind::evaluate) return step.target >= 0 ? std::vector{step.target} : std::vector<int>{};
+  std::vector<int> result;
+  for (const auto& output : program.output_slots)
+    if (output.array >= 0 && std::ranges::find(result, output.array) == result.end()) result.push_back(output.array);
+  return result;
+}
 
-private:
-  std::string axis_name(int axis) const { return program_.axes[static_cast<std::size_t>(axis)].name; }
-  std::string memory_name(int memory) const { return schedule_.memories[static_cast<std::size_t>(memory)].name; }
-  std::string loop_text(const Loop& loop) const {
-    std::vector<std::string> names;
-    for (const int axis : loop.axes) names.push_back(axis_name(axis));
-    static constexpr std::array places{"", ":unrolled", ":item_x", ":item_y", ":turns"};
-    const auto counted = fmt::format("{}", fmt::join(names, " "));
-    return (names.size() > 1 ? "(" + counted + ")" : counted) + places.at(static_cast<std::size_t>(loop.place));
-  }
-  std::string do_text(const Do& what) const {
-    const auto way = [&](const std::string& name) {
-      std::string text = name;
-      if (what.from >= 0) text += " " + memory_name(what.from) + " >";
-      if (what.to >= 0) text += (what.from >= 0 ? " " : " > ") + memory_name(what.to);
-      return what.is_marched ? text + " marched" : text;
-    };
-    if (what.action == Do::Action::clear)
-      return fmt::format("{} = 0 in {}", program_.array(what.array).name, memory_name(what.to));
-    if (what.action == Do::Action::copy) return way(program_.array(what.array).name + " copy");
-    const auto& step = program_.steps[static_cast<std::size_t>(what.step)];
-    const auto name_of = [&](int array) { return program_.array(array).name; };
-    switch (step.kind) {
-    case kernel::StepKind::gather:
-    case kernel::StepKind::load_nodes:
-      return way("read " + name_of(step.target));
-    case kernel::StepKind::scatter:
-      return way("write " + name_of(step.source));
-    case kernel::StepKind::weigh:
-      return way("weigh " + name_of(step.target));
-    case kernel::StepKind::evaluate:
-      return "evaluate";
-    default:
-      return way(fmt::format("{} {}= {} . {}", name_of(step.target), step.accumulate ? "+" : "",
-                             program_.matrix_of(step).name, name_of(step.source)));
-    }
-  }
-  void nest(const Nest& of, int depth) {
-    const std::string indent(static_cast<std::size_t>(2 * depth), ' ');
-    int inside = depth;
-    if (!of.loops.empty()) {
-      std::vector<std::string> loops;
-      for (const auto& loop : of.loops) loops.push_back(loop_text(loop));
-      text_ += fmt::format("{}{}\n", indent, fmt::join(loops, " "));
-      ++inside;
-    }
-    for (const auto& entry : of.body)
-      if (const auto* what = std::get_if<Do>(&entry))
-        text_ += std::string(static_cast<std::size_t>(2 * inside), ' ') + do_text(*what) + "\n";
-      else
-        nest(std::get<Nest>(entry), inside);
-  }
-
-  const kernel::TensorProgram& program_;
-  const Schedule& schedule_;
-  std::string text_;
-};
-
-} // namespace
-
-std::string to_string(const kernel::TensorProgram& program, const Schedule& schedule) {
-  return SchedulePrinter(program, schedule).text();
+bool evaluates(const kernel::TensorProgram& program, const Nest& nest) {
+  return std::ranges::any_of(nest.body, [&](const auto& entry) {
+    const auto* what = std::get_if<Do>(&entry);
+    if (what == nullptr) return evaluates(program, std::get<Nest>(entry));
+    return what->action == Do::Action::step &&
+           program.steps[static_cast<std::size_t>(what->step)].kind == StepKind::evaluate;
+  });
 }
 
 } // namespace rafter::schedule

@@ -14,13 +14,22 @@
 /// Barriers follow from it.
 namespace rafter::schedule {
 
+/// Where the cells of a batch stand.
+enum class CellPlace : std::uint8_t {
+  in_turn, ///< one after the other
+  lanes,   ///< key::vector_width of them, a sub-batch, across SIMD lanes
+  items,   ///< across the items of a group, one for each cell
+  group    ///< along the third axis of a group, whose other items hold points or dofs of a cell
+};
+
 /// Where a loop runs.
 enum class LoopPlace : std::uint8_t {
   serial,
   unrolled,
-  item_x, ///< one index for each item along the first axis of the group; surplus items do nothing
-  item_y, ///< the same along the second axis
-  turns   ///< along the first axis in as many turns as the items need
+  subbatches, ///< over no axes: the sub-batches of a pass one after the other
+  item_x,     ///< one index for each item along the first axis of the group; surplus items do nothing
+  item_y,     ///< the same along the second axis
+  turns       ///< along the first axis in as many turns as the items need
 };
 
 /// A loop over axes of the program, which are counted as one, the last fastest.
@@ -33,12 +42,17 @@ struct Loop {
 struct Memory {
   std::string name;
   Space space = Space::work;
-  /// Reference axes along which it keeps an index, the last fastest, behind that of components; the loops around every
-  /// use give the others.
+  /// Reference axes along which it keeps an index. Indices of components, and those that count along no reference axis,
+  /// are kept in any case, but for `is_of_component`; the loops around every use give the others. Entries have the
+  /// order of the axes of arrays, the last fastest.
   std::vector<int> keeps;
   /// Arrays by place: places stand one after the other, and the arrays of one stand there in turn.
   std::vector<std::vector<int>> places;
   int padding = 0; ///< entries left free behind each run of the last index
+  /// Entries from one layer to the next, if not 0: from one index along the last reference axis, or from one component
+  /// where no such index is kept. Arrays of different extents then have their layers at the same places.
+  int layer = 0;
+  bool is_of_component = false; ///< holds one component, whose index the loops around give
 };
 
 /// What is done in a nest, with the indices that the loops around it give. Indices that they leave open are written
@@ -46,14 +60,20 @@ struct Memory {
 /// none does.
 struct Do {
   enum class Action : std::uint8_t {
-    step,  ///< a step of the program, but for `weigh` in place, from memory `from` to `to`
-    copy,  ///< array `array` is copied from one memory to the other
-    clear, ///< array `array` is set to 0 in memory `to`, and all that write it there then add to it
+    step,            ///< a step of the program from memory `from` to `to`
+    copy,            ///< array `array` is copied from one memory to the other, or into registers
+    clear,           ///< array `array` is set to 0 in memory `to`, and all that write it there then add to it
+    begin_integrals, ///< the sums of integral outputs begin
+    end_integrals    ///< they are added to memory outside
   };
   Action action = Action::step;
   int step = -1, array = -1;
   int from = -1, to = -1;
+  int sum = -1;            ///< memory of what the step adds to; -1: that where the result goes
   bool is_marched = false; ///< loops around give the summed index of a contraction, and its free one is written out
+  bool is_in_registers = false; ///< the result stays in registers of this nest, whatever memory holds the array
+  /// Rows of a table in memory whose sums stand in registers at the same time, block by block. 0: all is written out.
+  int rows = 0;
 };
 
 /// Loops, and what is done inside, in order. A nest with loops over items holds no other nest.
@@ -62,18 +82,29 @@ struct Nest {
   std::vector<std::variant<Do, Nest>> body;
 };
 
-/// All that lowering needs beside the program. A group takes a batch, several of its cells at a time.
+/// All that lowering needs beside the program.
 struct Schedule {
-  std::array<int, 2> items{1, 1}; ///< items of a cell along both axes
-  int cells = 1;                  ///< cells at a time, along the third axis of the group
+  CellPlace cell_place = CellPlace::group;
+  int subbatches = 1;             ///< CellPlace::lanes: sub-batches of a pass, whose numbers stand side by side
+  std::array<int, 2> items{1, 1}; ///< CellPlace::group: items of a cell along both axes
+  int cells = 1;                  ///< CellPlace::group: cells at a time, along the third axis of the group
   std::vector<Memory> memories;
   Nest nest;
 };
 
+/// Distances in memory between entries of an array that follow each other along its axes; 0 where no index is kept.
+std::vector<int> strides_of(const kernel::TensorProgram& program, const Memory& memory, int array);
 /// Numbers that a memory takes per cell (shared) or item.
 int size_of(const kernel::TensorProgram& program, const Memory& memory);
 /// Bytes of shared memory of a group.
 std::int64_t shared_bytes(const kernel::TensorProgram& program, const Schedule& schedule, int bytes_per_number);
+/// The memory that holds an array: the number given, or else the first one, or -1 where none does.
+int memory_of(const Schedule& schedule, int array, int given = -1);
+/// Arrays that something done in a nest reads or makes, those of the QFunction among them.
+std::vector<int> arrays_read(const kernel::TensorProgram& program, const Do& what);
+std::vector<int> arrays_made(const kernel::TensorProgram& program, const Do& what);
+/// Says whether the QFunction is evaluated in a nest.
+bool evaluates(const kernel::TensorProgram& program, const Nest& nest);
 
 /// Throws InternalError unless every step is done once, loops give each index that a memory does not keep, arrays are
 /// written before they are read or added to and not lost before, what stands in no memory is used where it is made,

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
-#include <rafter/schedule/barriers.hpp>
 #include <rafter/schedule/schedule.hpp>
 
 namespace rafter::schedule {
@@ -16,6 +15,8 @@ using kernel::StepKind;
 void require_that(bool condition, const std::string& what) {
   if (!condition) throw base::InternalError("schedule: " + what);
 }
+
+bool is_among(const std::vector<int>& list, int value) { return std::ranges::find(list, value) != list.end(); }
 
 /// Goes through the nests in order and notes what stands where.
 class ScheduleVerifier {
@@ -37,15 +38,17 @@ public:
 
 private:
   void visit(const Nest& nest) {
-    const auto num_bound = bound_.size();
+    const auto num_bound = bound_.size(), num_counted = counted_.size();
     bool has_items = false;
     std::set<LoopPlace> over_items;
     for (const auto& loop : nest.loops) {
-      require_that(!loop.axes.empty() && (loop.place == LoopPlace::turns || loop.axes.size() == 1),
-                   "only loops in turns count several axes as one");
+      require_that(loop.axes.empty() == (loop.place == LoopPlace::subbatches), "a loop over no axis");
+      require_that(loop.axes.size() <= 1 || (loop.place != LoopPlace::item_x && loop.place != LoopPlace::item_y),
+                   "loops over items along an axis of a group count one axis");
       const bool is_over_items = loop.place >= LoopPlace::item_x;
       has_items = has_items || is_over_items;
       require_that(!is_over_items || over_items.insert(loop.place).second, "two loops of a nest over the same items");
+      if (loop.axes.size() > 1 && !is_over_items) counted_.push_back(loop.axes);
       for (const int axis : loop.axes) {
         require_that(axis >= 0 && axis < static_cast<int>(program_.axes.size()), "a loop over an unknown axis");
         require_that(std::ranges::find(bound_, axis) == bound_.end(), "two loops over axis " + name_of_axis(axis));
@@ -59,14 +62,18 @@ private:
     if (has_items) check_items(over_items);
     in_registers_.clear();
     for (const auto& entry : nest.body) {
-      require_that(std::holds_alternative<Do>(entry) == has_items,
-                   "nests over items hold what is done, others hold nests");
+      if (schedule_.cell_place == CellPlace::group)
+        require_that(std::holds_alternative<Do>(entry) == has_items,
+                     "nests over items hold what is done, others hold nests");
       if (const auto* what = std::get_if<Do>(&entry))
         check(*what);
-      else
+      else {
         visit(std::get<Nest>(entry));
+        in_registers_.clear();
+      }
     }
     bound_.resize(num_bound);
+    counted_.resize(num_counted);
     std::erase_if(by_items_, [&](int axis) { return !is_bound(axis); });
   }
 
@@ -81,42 +88,50 @@ private:
   }
 
   void check(const Do& what) {
-    for (const int memory : {what.from, what.to})
+    for (const int memory : {what.from, what.to, what.sum})
       require_that(memory < static_cast<int>(schedule_.memories.size()), "an unknown memory");
+    if (what.action == Do::Action::begin_integrals || what.action == Do::Action::end_integrals) return;
     if (what.action != Do::Action::step) {
       if (what.action == Do::Action::copy) read(what.array, what.from);
       if (what.action == Do::Action::clear) is_cleared_.insert({what.array, what.to});
-      write(what.array, what.to);
+      write(what.array, what);
       return;
     }
     require_that(what.step >= 0 && what.step < static_cast<int>(program_.steps.size()), "an unknown step");
     ++times_done_[static_cast<std::size_t>(what.step)];
     const auto& step = program_.steps[static_cast<std::size_t>(what.step)];
-    if (step.kind == StepKind::evaluate) {
-      for (const auto& input : program_.input_slots) read(input.slot.array, -1);
-      std::set<int> arrays; // outputs are components of arrays
-      for (const auto& output : program_.output_slots) arrays.insert(output.array);
-      for (const int array : arrays) {
-        make(array, -1, false);
-        write(array, -1);
-      }
-      return;
+    const bool is_contraction = step.kind == StepKind::contract, is_in_place = !is_contraction && makes_in_place(step);
+    if (is_contraction && !what.is_marched)
+      for (const int axis : family_of(step).cols)
+        require_that(!is_bound(axis) || is_among(family_of(step).rows, axis),
+                     "loops give the index " + name_of_axis(axis) + ", which is summed");
+    for (const int array : arrays_read(program_, what))
+      read(array, what.from, is_contraction && !what.is_marched ? family_of(step).cols : std::vector<int>{});
+    for (const int array : arrays_made(program_, what)) {
+      if (!is_in_place) make(array, what, step);
+      write(array, what, what.is_marched ? family_of(step).rows : std::vector<int>{});
     }
-    const bool sums = step.kind == StepKind::contract && !what.is_marched;
-    if (step.source >= 0) read(step.source, what.from, sums ? family_of(step).cols : std::vector<int>{});
-    if (step.kind == StepKind::weigh) read(step.target, what.to);
-    if (step.target < 0) return;
-    if (step.kind != StepKind::weigh) make(step.target, what.to, step.accumulate || what.is_marched);
-    write(step.target, what.to, what.is_marched ? family_of(step).rows : std::vector<int>{});
+  }
+  static bool makes_in_place(const kernel::Step& step) {
+    return step.kind == StepKind::weigh || step.kind == StepKind::butterfly || step.kind == StepKind::mask;
   }
 
   /// Notes that a step makes an array, or adds to it. What it adds to must be there, and what it sets must not be lost.
-  void make(int array, int given, bool adds) {
-    const int memory = memory_of(schedule_, array, given);
-    if (memory < 0) return;
-    require_that(!adds || is_written_.contains({array, memory}), name_of(array) + " is added to before it is written");
+  void make(int array, const Do& what, const kernel::Step& step) {
+    if (step.accumulate && !in_registers_.contains(array))
+      read(array, what.sum >= 0 ? what.sum : what.to, what.is_marched ? family_of(step).rows : std::vector<int>{},
+           " is added to before it is written");
+    const int memory = memory_of(schedule_, array, what.to);
+    if (what.is_in_registers || memory < 0) return;
+    const bool adds = step.accumulate || what.is_marched;
+    require_that(!what.is_marched || is_written_.contains({array, memory}),
+                 name_of(array) + " is added to before it is written");
+    // Several fields may fill an array together, as those of the children of a cell do.
+    const bool fills =
+        step.kind == StepKind::gather && !program_.inputs[static_cast<std::size_t>(step.field)].places.empty();
     const bool is_new = is_made_.insert({array, memory}).second;
-    require_that(is_new || adds || is_cleared_.contains({array, memory}), name_of(array) + " is set by two steps");
+    require_that(is_new || adds || fills || is_cleared_.contains({array, memory}),
+                 name_of(array) + " is set by two steps");
   }
 
   const kernel::MatrixFamily& family_of(const kernel::Step& step) const {
@@ -124,42 +139,56 @@ private:
   }
   std::string name_of(int array) const { return program_.array(array).name; }
   std::string name_of_axis(int axis) const { return program_.axes[static_cast<std::size_t>(axis)].name; }
-  bool is_bound(int axis) const { return std::ranges::find(bound_, axis) != bound_.end(); }
+  bool is_bound(int axis) const { return is_among(bound_, axis); }
   /// Checks that loops give the indices that a memory does not keep of an array, but for those of axes that a step sums
-  /// or writes out (`but`), and that items do not share entries.
+  /// or writes out (`but`), that items do not share entries, and that axes which a loop counts as one stand side by
+  /// side.
   void check_indices(int array, int memory, const std::vector<int>& but) const {
     const auto& in = schedule_.memories[static_cast<std::size_t>(memory)];
-    const bool is_held =
-        std::ranges::any_of(in.places, [&](const auto& of) { return std::ranges::find(of, array) != of.end(); });
+    const bool is_held = std::ranges::any_of(in.places, [&](const auto& of) { return is_among(of, array); });
     require_that(is_held, "memory " + in.name + " does not hold " + name_of(array));
-    for (const int axis : program_.array(array).axes) {
-      const int direction = program_.axes[static_cast<std::size_t>(axis)].direction;
-      const bool is_kept = direction < 0 || std::ranges::find(in.keeps, direction) != in.keeps.end();
+    const auto& axes = program_.array(array).axes;
+    const auto strides = strides_of(program_, in, array);
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      const int axis = axes[i];
+      const bool is_kept = strides[i] > 0;
       require_that(is_kept || in.space != Space::shared || !by_items_.contains(axis),
                    fmt::format("items would share the entries of {} in memory {}", name_of(array), in.name));
       require_that(
-          is_kept || (is_bound(axis) && std::ranges::find(but, axis) == but.end()),
+          is_kept || (is_bound(axis) && !is_among(but, axis)),
           fmt::format("no loop gives the index {} of {} in memory {}", name_of_axis(axis), name_of(array), in.name));
     }
+    for (const auto& counted : counted_)
+      require_that(are_side_by_side(counted, axes, strides),
+                   fmt::format("axes that a loop counts as one do not stand side by side in {}", name_of(array)));
   }
-  void read(int array, int given, const std::vector<int>& summed = {}) {
+  bool are_side_by_side(const std::vector<int>& counted, const std::vector<int>& axes,
+                        const std::vector<int>& strides) const {
+    const auto first = std::ranges::find_first_of(axes, counted);
+    if (first == axes.end()) return true;
+    auto i = static_cast<std::size_t>(first - axes.begin());
+    if (i + counted.size() > axes.size() || !std::equal(counted.begin(), counted.end(), first)) return false;
+    for (const std::size_t end = i + counted.size() - 1; i < end; ++i)
+      if (strides[i] != strides[i + 1] * program_.extent(axes[i + 1])) return false;
+    return true;
+  }
+  void read(int array, int given, const std::vector<int>& summed = {},
+            const std::string& complaint = " is read before it is written") {
     const int memory = memory_of(schedule_, array, given);
-    if (memory < 0) {
-      require_that(in_registers_.contains(array), name_of(array) + " is read in another nest than it is made in");
-      return;
-    }
+    if (in_registers_.contains(array)) return;
+    require_that(memory >= 0, name_of(array) + " is read in another nest than it is made in");
     check_indices(array, memory, summed);
-    require_that(is_written_.contains({array, memory}), name_of(array) + " is read before it is written");
+    require_that(is_written_.contains({array, memory}), name_of(array) + complaint);
   }
-  void write(int array, int given, const std::vector<int>& written_out = {}) {
-    const int memory = memory_of(schedule_, array, given);
-    if (memory < 0) {
+  void write(int array, const Do& what, const std::vector<int>& written_out = {}) {
+    const int memory = memory_of(schedule_, array, what.to);
+    if (what.is_in_registers || memory < 0) {
       in_registers_.insert(array);
       return;
     }
     check_indices(array, memory, written_out);
     for (const auto& place : schedule_.memories[static_cast<std::size_t>(memory)].places)
-      if (std::ranges::find(place, array) != place.end())
+      if (is_among(place, array))
         for (const int other : place) is_written_.erase({other, memory}); // they stand there in turn
     is_written_.insert({array, memory});
   }
@@ -167,7 +196,8 @@ private:
   const kernel::TensorProgram& program_;
   const Schedule& schedule_;
   std::vector<int> times_done_;
-  std::vector<int> bound_; ///< axes of the loops around
+  std::vector<int> bound_;                ///< axes of the loops around
+  std::vector<std::vector<int>> counted_; ///< those of them that loops count as one
   std::set<int> in_registers_;
   std::set<int> by_items_; ///< those of them whose indices items hold
   // Array and memory: what stands there now, what steps have made, and what was cleared.

@@ -3,6 +3,7 @@
 #include <rafter/schedule/planning_problem.hpp>
 #include <rafter/schedule/separable_cells.hpp>
 #include <rafter/schedule/simd_cells.hpp>
+#include <rafter/schedule/steps_in_turn.hpp>
 
 namespace rafter::schedule {
 
@@ -26,13 +27,21 @@ int subbatches_of_pass(const kernel::TensorProgram& program, const Plan& plan) {
   return takes_one_subbatch(program) ? 1 : plan[key::subbatches];
 }
 
+std::optional<Schedule> schedule_cells(const LoweringInput& input, const Plan& plan, CellPlace cell_place) {
+  if (takes_one_subbatch(*input.program)) return std::nullopt;
+  return steps_in_turn(input, plan, cell_place, subbatches_of_pass(*input.program, plan));
+}
+
+std::optional<Schedule> schedule_simd_cells(const LoweringInput& input, const Plan& plan) {
+  if (!accepts_simd_cells(input, plan)) return std::nullopt;
+  return schedule_cells(input, plan, CellPlace::lanes);
+}
+
 void lower_cells(Context& context, Statements& to) {
   if (is_separable(context.program))
     lower_separable(context, to);
-  else if (can_fuse(context.program))
-    lower_fused(context, to);
   else
-    lower_steps(context, to);
+    lower_fused(context, to);
 }
 
 LoopProgram lower_simd_cells(const LoweringInput& input, const Plan& plan) {

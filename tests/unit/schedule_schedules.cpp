@@ -93,7 +93,7 @@ TEST(Schedules, AreRefusedWithTheReason) {
                nest(s.nest, 0).loops.push_back({nest(s.nest, 0).loops.front().axes, schedule::LoopPlace::serial});
              }},
       Spoilt{"a loop over an unknown axis", [](Schedule& s) { nest(s.nest, 0).loops.front().axes = {77}; }},
-      Spoilt{"only loops in turns", [](Schedule& s) { nest(s.nest, 0).loops.front().axes.push_back(0); }},
+      Spoilt{"count one axis", [](Schedule& s) { nest(s.nest, 0).loops.front().axes.push_back(0); }},
       Spoilt{"no loop gives the index", [](Schedule& s) { s.memories[1].keeps = {1}; }},
       Spoilt{"does not hold", [](Schedule& s) { done(nest(s.nest, 0), 0).to = 0; }},
       Spoilt{"an unknown memory", [](Schedule& s) { done(nest(s.nest, 0), 0).to = 88; }},

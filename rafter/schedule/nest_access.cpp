@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
+#include <rafter/schedule/cell_per_item.hpp>
+#include <rafter/schedule/component_access.hpp>
+#include <rafter/schedule/dof_access.hpp>
+#include <rafter/schedule/nest_steps.hpp>
+
+/// Steps between arrays and memory outside, by what the loops around them give: nothing, where all dofs of a cell are
+/// moved, the component, or the dof.
+namespace rafter::schedule {
+
+bool NestSteps::gives(int array, std::span<const int> axes) const {
+  const auto& of_array = program_.array(array).axes;
+  return std::ranges::any_of(axes, [&](int axis) {
+    return values_.indices.contains(axis) && std::ranges::find(of_array, axis) != of_array.end();
+  });
+}
+bool NestSteps::is_of_whole_cell(int array) const { return !gives(array, program_.array(array).axes); }
+bool NestSteps::is_of_component(int array) const {
+  return !gives(array, std::span(program_.array(array).axes).subspan(1)) && !is_of_whole_cell(array);
+}
+
+void NestSteps::read_field(const kernel::Step& step, int into, Statements& to) {
+  if (is_of_component(step.target)) return read_component(step, into, to);
+  if (!is_of_whole_cell(step.target)) return read_dofs(step, into, to);
+  const auto& use = program_.inputs[static_cast<std::size_t>(step.field)];
+  gather(context_, step.field, memories_.name(into), memories_.placement(into, step.target, &use), to);
+}
+
+void NestSteps::read_component(const kernel::Step& step, int into, Statements& to) {
+  const auto field = static_cast<std::size_t>(step.field);
+  const std::span axes = std::span(program_.array(step.target).axes).subspan(1);
+  announce(context_, context_.input.access.input_spaces[field], program_.inputs[field].components,
+           context_.global(role::input_vector, context_.input.input_vectors[field]));
+  const auto numbers = gather_component(context_, step.field, places_of_dofs(program_, step.target),
+                                        values_.indices.at(component_axis(program_, step.target)), to);
+  for (std::size_t k = 0; k < numbers.size(); ++k)
+    values_.write(step.target, into, numbered(program_, values_.indices, axes, static_cast<int>(k)), numbers[k], to);
+}
+
+void NestSteps::read_dofs(const kernel::Step& step, int into, Statements& to) {
+  const auto field = static_cast<std::size_t>(step.field);
+  const DofAccess access(context_, context_.input.access.input_spaces[field], program_.inputs[field].components);
+  const std::string vector = context_.global(role::input_vector, context_.input.input_vectors[field]);
+  each_dof(step.target, [&](const EntryIndices& first) {
+    access.each_component(number_in_cell(program_, step.target, first), to,
+                          [&](Statements& body, const NodePtr& index, int c, bool) {
+                            auto at = first;
+                            at[component_axis(program_, step.target)] = integer(c);
+                            memories_.store(into, step.target, at, context_.fetch(vector, index), body);
+                          });
+  });
+}
+
+/// Calls f(indices) for the first component alone.
+void NestSteps::each_dof(int array, const std::function<void(const EntryIndices&)>& f) const {
+  auto given = values_.indices;
+  given[component_axis(program_, array)] = integer(0);
+  each_entry(program_, array, given, f);
+}
+
+void NestSteps::read_nodes(const kernel::Step& step, int into, Statements& to) {
+  if (is_of_whole_cell(step.target))
+    return load_nodes(context_, memories_.name(into), memories_.placement(into, step.target), to);
+  const int nodes = program_.geometry->num_dofs(), dim = program_.tdim;
+  const std::string source = context_.global(role::nodes);
+  each_entry(program_, step.target, values_.indices, [&](const EntryIndices& at) {
+    const NodePtr node = iadd(imul(context_.data_row(), integer(nodes)), number_in_cell(program_, step.target, at));
+    const NodePtr place = iadd(imul(node, integer(dim)), at.at(component_axis(program_, step.target)));
+    memories_.store(into, step.target, at, context_.fetch(source, context_.cell_entry(place)), to);
+  });
+}
+
+void NestSteps::mask_field(const kernel::Step& step, int in, Statements& to) {
+  const auto& use = program_.field_of(program_.masks[static_cast<std::size_t>(step.field)]);
+  mask(context_, step.field, memories_.name(in), memories_.placement(in, step.target, &use), to);
+}
+
+void NestSteps::write_field(const kernel::Step& step, int from, Statements& to) {
+  if (is_of_component(step.source)) return write_component(step, from, to);
+  if (!is_of_whole_cell(step.source)) return write_dofs(step, from, to);
+  const auto& use = program_.outputs[static_cast<std::size_t>(step.field)];
+  scatter(context_, step.field, memories_.name(from), memories_.placement(from, step.source, &use), to);
+}
+
+void NestSteps::write_component(const kernel::Step& step, int from, Statements& to) {
+  const auto field = static_cast<std::size_t>(step.field);
+  const std::span axes = std::span(program_.array(step.source).axes).subspan(1);
+  if (context_.plan[key::stores] != Stores::streaming)
+    announce(context_, context_.input.access.output_spaces[field], program_.outputs[field].components,
+             context_.global(role::output_vector, context_.input.output_vectors[field], Type::real, true));
+  std::vector<NodePtr> numbers;
+  for (int k = 0; k < program_.num_entries(step.source); ++k)
+    numbers.push_back(values_.read(step.source, from, numbered(program_, values_.indices, axes, k), to));
+  scatter_component(context_, step.field, places_of_dofs(program_, step.source),
+                    values_.indices.at(component_axis(program_, step.source)), numbers, to);
+}
+
+void NestSteps::write_dofs(const kernel::Step& step, int from, Statements& to) {
+  if (has_cell_vectors(context_.plan)) return write_cell_vector(step, from, to);
+  const auto field = static_cast<std::size_t>(step.field);
+  const DofAccess access(context_, context_.input.access.output_spaces[field], program_.outputs[field].components);
+  const std::string vector =
+      context_.global(role::output_vector, context_.input.output_vectors[field], Type::real, true);
+  Statements adding;
+  each_dof(step.source, [&](const EntryIndices& first) {
+    access.each_component(number_in_cell(program_, step.source, first), adding,
+                          [&](Statements& body, const NodePtr& index, int c, bool is_interior) {
+                            auto at = first;
+                            at[component_axis(program_, step.source)] = integer(c);
+                            const NodePtr value = context_.fitting(vector, memories_.load(from, step.source, at));
+                            body.push_back(is_interior ? add(vector, index, value) : atomic_add(vector, index, value));
+                          });
+  });
+  to.push_back(branch(ilt(context_.at_cell(integer(0)), context_.num_active()), block(std::move(adding)), block({})));
+}
+
+void NestSteps::write_cell_vector(const kernel::Step& step, int from, Statements& to) {
+  const auto field = static_cast<std::size_t>(step.field);
+  const int components = program_.outputs[field].components, num_dofs = program_.num_entries(step.source);
+  const std::string vector = context_.global(role::cell_vector, context_.input.output_vectors[field], Type::real, true);
+  each_entry(program_, step.source, values_.indices, [&](const EntryIndices& at) {
+    const NodePtr line =
+        iadd(imul(context_.batch(), integer(components)), at.at(component_axis(program_, step.source)));
+    const NodePtr place =
+        context_.cell_entry(iadd(imul(line, integer(num_dofs)), number_in_cell(program_, step.source, at)));
+    to.push_back(store(vector, place, context_.fitting(vector, memories_.load(from, step.source, at))));
+  });
+}
+
+} // namespace rafter::schedule

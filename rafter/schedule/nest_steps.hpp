@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <functional>
+#include <span>
+
+#include <rafter/schedule/nest_values.hpp>
+#include <rafter/schedule/point_stage.hpp>
+
+namespace rafter::schedule {
+
+/// Makes the statements of what is done in the nests of a schedule, with the indices that the loops around give.
+class NestSteps {
+public:
+  NestSteps(Context& context, const Schedule& schedule);
+
+  NestValues& values() { return values_; }
+  PointStage& stage() { return stage_; } ///< The QFunction, as far as the loops around let it be computed.
+  void perform(const Do& what, Statements& to);
+
+private:
+  // Contractions and other products.
+  void contract(const kernel::Step& step, const Do& what, Statements& to);
+  void contract_entries(const kernel::Step& step, const Do& what, Statements& to);
+  void contract_lines(const kernel::Step& step, const Do& what, Statements& to);
+  void contract_by_halves(const kernel::Step& step, const Do& what, const EntryIndices& at, Statements& to);
+  void contract_in_blocks(const kernel::Step& step, const Do& what, Statements& to);
+  Halves source_halves(const kernel::Step& step, const Do& what, const EntryIndices& at, Statements& to);
+  std::vector<NodePtr> source_line(const kernel::Step& step, const Do& what, const EntryIndices& at, Statements& to);
+  std::vector<NodePtr> target_line(const kernel::Step& step, const Do& what, const EntryIndices& at, Statements& to);
+  int target_memory(const kernel::Step& step, const Do& what) const;
+  void set_line(const kernel::Step& step, const Do& what, const EntryIndices& at, std::vector<NodePtr> line,
+                Statements& to);
+  void finish_sum(const kernel::Step& step, const Do& what, const EntryIndices& at, Statements& to);
+  NodePtr matrix_entry(const kernel::ReferenceMatrix& matrix, const NodePtr& row, const NodePtr& col);
+  const kernel::MatrixFamily& family_of(const kernel::Step& step) const {
+    return program_.families[static_cast<std::size_t>(step.family)];
+  }
+  void butterflies(const kernel::Step& step, int from, int into, Statements& to);
+  void weigh(const kernel::Step& step, const Do& what, Statements& to);
+  void copy(const Do& what, Statements& to);
+
+  // The QFunction.
+  void evaluate(Statements& to);
+  EntryIndices indices_of(const kernel::Slot& slot) const;
+  NodePtr read(const kernel::Slot& slot) const;
+  void write(const kernel::Slot& slot, NodePtr value, Statements& to);
+
+  // Between arrays and memory outside: for all dofs of a cell, for those of one component, or for single ones.
+  bool gives(int array, std::span<const int> axes) const;
+  bool is_of_whole_cell(int array) const;
+  bool is_of_component(int array) const;
+  void read_field(const kernel::Step& step, int into, Statements& to);
+  void read_component(const kernel::Step& step, int into, Statements& to);
+  void read_dofs(const kernel::Step& step, int into, Statements& to);
+  void read_nodes(const kernel::Step& step, int into, Statements& to);
+  void write_field(const kernel::Step& step, int from, Statements& to);
+  void write_component(const kernel::Step& step, int from, Statements& to);
+  void write_dofs(const kernel::Step& step, int from, Statements& to);
+  void write_cell_vector(const kernel::Step& step, int from, Statements& to);
+  void mask_field(const kernel::Step& step, int in, Statements& to);
+  void each_dof(int array, const std::function<void(const EntryIndices&)>& f) const;
+
+  Context& context_;
+  const kernel::TensorProgram& program_;
+  ScheduleMemories memories_;
+  NestValues values_;
+  PointStage stage_;
+};
+
+} // namespace rafter::schedule

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/schedule/steps_in_turn.hpp>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <rafter/schedule/component_access.hpp>
+#include <rafter/schedule/lowering.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
+
+namespace rafter::schedule {
+
+namespace {
+
+using kernel::Step;
+using kernel::StepKind;
+
+class StepsInTurn {
+public:
+  StepsInTurn(const LoweringInput& input, const Plan& plan, CellPlace cell_place, int subbatches)
+      : input_(input), plan_(plan), program_(*input.program) {
+    schedule_.cell_place = cell_place;
+    schedule_.subbatches = subbatches;
+  }
+
+  Schedule run() {
+    const bool has_integrals = std::ranges::any_of(
+        program_.function.outputs, [](const auto& output) { return output.kind == kernel::OutputKind::integral; });
+    if (has_integrals) add({.action = Do::Action::begin_integrals});
+    for (std::size_t i = 0; i < program_.steps.size();) {
+      const std::size_t together = num_together(i);
+      if (together > 0 || is_product_in_text(program_.steps[i]))
+        add_together(i, std::max<std::size_t>(together, 1), together > 0);
+      else if (const auto& step = program_.steps[i]; is_product_in_memory(step))
+        add_product_in_memory(static_cast<int>(i));
+      else
+        of_subbatch_.emplace_back(nest_of(static_cast<int>(i)));
+      i += std::max<std::size_t>(together, 1);
+    }
+    if (has_integrals) add({.action = Do::Action::end_integrals});
+    end_subbatches();
+    add_memories();
+    return std::move(schedule_);
+  }
+
+private:
+  int array_of(const Step& step) const { return step.target >= 0 ? step.target : step.source; }
+  int components_of(const Step& step) const { return program_.num_components(array_of(step)); }
+  std::vector<int> axes_of(int array) const { return program_.array(array).axes; }
+
+  // --- what is done together ----------------------------------------------------------------------------------------
+  bool is_product(const Step& step) const {
+    return step.kind == StepKind::contract && program_.matrix_of(step).is_data;
+  }
+  bool is_product_in_text(const Step& step) const {
+    return is_product(step) && stands_in_text(program_.matrix_of(step), plan_);
+  }
+  bool is_product_in_memory(const Step& step) const { return is_product(step) && !is_product_in_text(step); }
+  bool can_be_together(const Step& step) const {
+    const auto moves = [&](const kernel::FieldUse& use, int space) {
+      return use.trial_element == nullptr && use.places.empty() && has_interior_alone(input_, space);
+    };
+    const auto field = static_cast<std::size_t>(step.field);
+    switch (step.kind) {
+    case StepKind::gather:
+      return moves(program_.inputs[field], input_.access.input_spaces[field]);
+    case StepKind::scatter:
+      return moves(program_.outputs[field], input_.access.output_spaces[field]);
+    case StepKind::butterfly:
+      return true;
+    default:
+      return is_product_in_text(step);
+    }
+  }
+  /// Number of steps from one on that stay together; 0: it is by itself.
+  std::size_t num_together(std::size_t first) const {
+    if (schedule_.cell_place != CellPlace::lanes || has_items(plan_)) return 0;
+    const auto& steps = program_.steps;
+    std::size_t last = first;
+    while (last < steps.size() && can_be_together(steps[last]) &&
+           components_of(steps[last]) == components_of(steps[first]))
+      ++last;
+    const auto together = std::span(steps).subspan(first, last - first);
+    const bool has_product = std::ranges::any_of(together, [&](const Step& s) { return is_product_in_text(s); });
+    return has_product ? together.size() : 0;
+  }
+
+  // --- nests --------------------------------------------------------------------------------------------------------
+  void add(Do what) { of_subbatch_.emplace_back(what); }
+  void end_subbatches() {
+    if (of_subbatch_.empty()) return;
+    Nest nest{.loops = {}, .body = std::move(of_subbatch_)};
+    if (schedule_.subbatches > 1) nest.loops.push_back({{}, LoopPlace::subbatches});
+    schedule_.nest.body.emplace_back(std::move(nest));
+    of_subbatch_.clear();
+  }
+  void add_together(std::size_t first, std::size_t count, bool in_registers) {
+    Nest nest{.loops = {{{axes_of(array_of(program_.steps[first])).front()}}}, .body = {}};
+    for (std::size_t i = first; i < first + count; ++i) {
+      const int target = program_.steps[i].target;
+      nest.body.emplace_back(
+          Do{.step = static_cast<int>(i),
+             .is_in_registers = in_registers && target >= 0 && !is_used_from(first + count, target)});
+    }
+    of_subbatch_.emplace_back(std::move(nest));
+    ++num_nests_;
+    for (std::size_t i = first; i < first + count; ++i) note_use(program_.steps[i], in_registers);
+  }
+  /// Says whether steps from this one on use an array.
+  bool is_used_from(std::size_t step, int array) const {
+    return std::ranges::any_of(std::span(program_.steps).subspan(step), [&](const Step& s) {
+      if (s.kind != StepKind::evaluate) return s.source == array || s.target == array;
+      return std::ranges::any_of(program_.input_slots, [&](const auto& input) { return input.slot.array == array; });
+    });
+  }
+  void add_product_in_memory(int number) {
+    const auto& step = program_.steps[static_cast<std::size_t>(number)];
+    end_subbatches();
+    Nest nest{.loops = {{{axes_of(step.source).front()}}}, .body = {}};
+    nest.body.emplace_back(Do{.step = number, .rows = rows_at_a_time(plan_)});
+    if (schedule_.subbatches > 1)
+      schedule_.nest.body.emplace_back(std::move(nest));
+    else
+      of_subbatch_.emplace_back(std::move(nest));
+    ++num_nests_;
+    note_use(step, false);
+  }
+  Nest nest_of(int number) {
+    const auto& step = program_.steps[static_cast<std::size_t>(number)];
+    Nest nest;
+    if (step.kind == StepKind::evaluate)
+      for (const int axis : program_.point_axes) nest.loops.push_back({{axis}});
+    if (step.kind == StepKind::weigh) {
+      const auto axes = axes_of(step.target);
+      nest.loops = {{{axes.front()}}, {{axes.begin() + 1, axes.end()}}};
+    }
+    if (step.kind == StepKind::contract) { // lines; what stands before and behind them is counted as one
+      const auto& family = program_.families[static_cast<std::size_t>(step.family)];
+      const auto axes = axes_of(step.source);
+      const auto first = axes.begin() + family.position_in(program_.array(step.source));
+      const auto behind = first + static_cast<std::ptrdiff_t>(family.cols.size());
+      nest.loops.push_back({{axes.begin(), first}});
+      if (behind != axes.end()) nest.loops.push_back({{behind, axes.end()}});
+    }
+    nest.body.emplace_back(Do{.step = number});
+    ++num_nests_;
+    note_use(step, false);
+    return nest;
+  }
+
+  // --- memories -----------------------------------------------------------------------------------------------------
+  /// Arrays that steps of one nest alone make and read stay in registers.
+  void note_use(const Step& step, bool is_together) {
+    users_.resize(program_.arrays.size(), 0);
+    is_elsewhere_.resize(program_.arrays.size(), false);
+    for (const int array : {step.source, step.target}) {
+      if (array < 0) continue;
+      const auto a = static_cast<std::size_t>(array);
+      if (!is_together || (users_[a] != 0 && users_[a] != num_nests_)) is_elsewhere_[a] = true;
+      users_[a] = num_nests_;
+    }
+  }
+  void add_memories() {
+    users_.resize(program_.arrays.size(), 0);
+    is_elsewhere_.resize(program_.arrays.size(), false);
+    for (const auto& input : program_.input_slots) is_elsewhere_[static_cast<std::size_t>(input.slot.array)] = true;
+    for (const auto& output : program_.output_slots)
+      if (output.array >= 0) is_elsewhere_[static_cast<std::size_t>(output.array)] = true;
+    std::vector<int> directions;
+    for (int direction = program_.tdim - 1; direction >= 0; --direction) directions.push_back(direction);
+    for (std::size_t a = 0; a < program_.arrays.size(); ++a)
+      if (users_[a] == 0 || is_elsewhere_[a])
+        schedule_.memories.push_back({.name = fmt::format("a{}_{}", a, program_.arrays[a].name),
+                                      .space = Space::work,
+                                      .keeps = directions,
+                                      .places = {{static_cast<int>(a)}}});
+  }
+
+  const LoweringInput& input_;
+  const Plan& plan_;
+  const kernel::TensorProgram& program_;
+  Schedule schedule_;
+  std::vector<std::variant<Do, Nest>> of_subbatch_; ///< what is done for one sub-batch after the other, so far
+  int num_nests_ = 0;
+  std::vector<int> users_;         ///< the nest that uses an array, from 1 on
+  std::vector<bool> is_elsewhere_; ///< something else uses it, too
+};
+
+} // namespace
+
+Schedule steps_in_turn(const LoweringInput& input, const Plan& plan, CellPlace cell_place, int subbatches) {
+  return StepsInTurn(input, plan, cell_place, subbatches).run();
+}
+
+} // namespace rafter::schedule
