@@ -4,7 +4,7 @@
 #include <vector>
 
 #include <rafter/element/cell.hpp>
-#include <rafter/element/element.hpp>
+#include <rafter/element/table.hpp>
 
 /// Orthonormal polynomials in collapsed coordinates, one mechanism for every shape: each function is a product of
 /// homogenised Jacobi polynomials t^n P_n^(alpha,0)(u/t), one per axis, where u and t are linear in the coordinates.
