@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include <rafter/base/error.hpp>
 #include <rafter/element/reflections.hpp>
 #include <rafter/kernel/reference_matrices.hpp>
 
@@ -13,10 +14,26 @@ using element::Element;
 
 std::shared_ptr<DenseTables> make_dense_tables() { return std::make_shared<DenseTables>(); }
 
+namespace {
+
+/// Slots are one component of a space with one value of a scalar basis function, and need no pull-back but that of
+/// gradients.
+void require_scalar_functions(const ProgramInput& input) {
+  for (const auto* uses : {&input.fields.inputs, &input.fields.outputs})
+    for (const auto& use : *uses)
+      if (!use.element->value_shape().empty() || use.element->map() != element::Map::identity)
+        throw base::InternalError("kernel: basis functions with vectors as values have no slots yet");
+}
+
+} // namespace
+
 BasisTables::BasisTables(const ProgramInput& input)
     : input_(input), tdim_(input.function.tdim()),
       tables_(input.tables == nullptr ? make_dense_tables() : input.tables) {
-  if (!input.function.is_facet && input.contraction != Contraction::dense) lines_ = input.fields.quadrature.lines;
+  require_scalar_functions(input);
+  if (!input.function.is_facet && input.contraction != Contraction::dense &&
+      has_tensor_factors(input.function.shape, input.fields))
+    lines_ = input.fields.quadrature.lines;
   if (is_grid()) {
     weights_ = input.fields.quadrature.weights;
     return;
@@ -125,7 +142,7 @@ bool BasisTables::is_nodal(const Element& element) const {
 // --- dense tables ---------------------------------------------------------------------------------------------------
 
 std::optional<Folding> BasisTables::dof_folding(const Element& element) const {
-  if (is_grid() || input_.function.is_facet || (!modes_ && !point_folding_)) return std::nullopt;
+  if (is_grid() || input_.function.is_facet || (!modes_ && !point_folding_) || !element.is_nodal()) return std::nullopt;
   return make_folding(element.shape(), element.nodes());
 }
 

@@ -199,7 +199,8 @@ QFunction pair_coefficients(const QFunction& function, std::span<const int> tria
 
 CellMatrixSize cell_matrix_size(const ProgramInput& input) {
   const bool is_constant = is_constant_on_cells(input.function);
-  const bool is_grid = !is_constant && element::is_tensor(input.function.shape) && !input.function.is_facet;
+  const bool is_grid =
+      !is_constant && !input.function.is_facet && has_tensor_factors(input.function.shape, input.fields);
   CellMatrixSize result;
   for (const auto& use : input.fields.outputs) {
     const double pairs = static_cast<double>(use.element->num_dofs()) * use.trial_element->num_dofs();
@@ -215,7 +216,8 @@ CellMatrixSize cell_matrix_size(const ProgramInput& input) {
 TensorProgram build_cell_matrices(const ProgramInput& given) {
   ProgramInput input = given;
   const bool is_constant = is_constant_on_cells(input.function);
-  const bool is_grid = !is_constant && element::is_tensor(input.function.shape) && !input.function.is_facet;
+  const bool is_grid =
+      !is_constant && !input.function.is_facet && has_tensor_factors(input.function.shape, input.fields);
   input.contraction = is_grid ? Contraction::collocated : Contraction::dense;
   BasisTables tables(input);
   TensorProgram program;

@@ -15,11 +15,13 @@ namespace rafter::kernel {
 
 namespace {
 
-bool have_equal_nodes(const ProgramInput& input) {
+bool have_equal_factors(const ProgramInput& input) {
   if (input.fields.inputs.empty() || input.fields.outputs.empty()) return false;
   const auto& first = *input.fields.inputs.front().element;
+  if (!first.is_nodal()) return false;
   const auto is_like = [&first](const FieldUse& use) {
-    return use.element->extents() == first.extents() && std::ranges::equal(use.element->nodes(), first.nodes());
+    return use.element->has_tensor_factors() && use.element->is_nodal() && use.element->extents() == first.extents() &&
+           std::ranges::equal(use.element->nodes(), first.nodes());
   };
   return std::ranges::all_of(input.fields.inputs, is_like) && std::ranges::all_of(input.fields.outputs, is_like);
 }
@@ -216,8 +218,7 @@ private:
 } // namespace
 
 std::optional<SeparableForm> separable_form(const ProgramInput& input) {
-  if (!element::is_tensor(input.function.shape) || input.function.is_facet || !have_equal_nodes(input))
-    return std::nullopt;
+  if (input.function.is_facet || !have_equal_factors(input)) return std::nullopt;
   SeparableForm form{input.function, {}};
   const auto coefficients = constant_coefficients(form.function);
   if (!coefficients) return std::nullopt;

@@ -16,6 +16,16 @@ int FieldUse::num_dofs() const {
   return element->num_dofs() * (trial_element == nullptr ? 1 : trial_element->num_dofs());
 }
 
+bool has_tensor_factors(element::Shape shape, const CellFields& fields) {
+  const auto are_products = [](const std::vector<FieldUse>& uses) {
+    return std::ranges::all_of(uses, [](const FieldUse& use) {
+      return use.element->has_tensor_factors() &&
+             (use.trial_element == nullptr || use.trial_element->has_tensor_factors());
+    });
+  };
+  return element::is_tensor(shape) && are_products(fields.inputs) && are_products(fields.outputs);
+}
+
 namespace {
 
 constexpr std::array contraction_names{"dense", "modal", "per-derivative", "collocated", "separable"};

@@ -269,12 +269,15 @@ inline auto members(const CellFields& value) {
   const auto& [quadrature, local_facet, inputs, outputs, geometry] = value;
   return std::tie(quadrature, local_facet, inputs, outputs, geometry);
 }
+/// Says whether cells of a shape can be integrated on grids of points: it is a tensor shape, and the basis functions of
+/// all fields are products of functions along its axes.
+bool has_tensor_factors(element::Shape shape, const CellFields& fields);
 
 /// All that a tensor program is made of.
 struct ProgramInput {
   CellFields fields;
   QFunction function;
-  Contraction contraction = Contraction::collocated; ///< non-tensor shapes and facets always use dense
+  Contraction contraction = Contraction::collocated; ///< without tensor factors, and on facets: dense
   std::shared_ptr<DenseTables> tables; ///< cache for programs with the same rule and elements; null: none is used
 };
 TensorProgram build_program(const ProgramInput& input);

@@ -203,7 +203,7 @@ private:
 } // namespace
 
 ChildNodes distinct_nodes(const TransferInput& input) {
-  return element::is_tensor(input.coarse->shape()) ? GridNodes(input).run() : listed_nodes(input);
+  return input.coarse->has_tensor_factors() ? GridNodes(input).run() : listed_nodes(input);
 }
 
 ReferenceMatrix interpolation_matrix(const Element& coarse, std::span<const double> points, int axis) {

@@ -38,7 +38,7 @@ ReferenceTraces reference_traces(const element::Element& element) {
   ReferenceTraces result;
   const auto shape = element.shape();
   const auto dim = static_cast<std::size_t>(element::dimension(shape));
-  const bool is_tensor = element::is_tensor(shape);
+  const bool is_tensor = element.has_tensor_factors();
   const auto rule = element::make_quadrature(is_tensor ? element::Shape::interval : shape,
                                              std::min(2 * element.degree(), element::max_quadrature_degree));
   const auto table = is_tensor ? element.tabulate_1d(0, rule.points) : element.tabulate(rule.points);

@@ -54,7 +54,7 @@ private:
 std::unique_ptr<PatchLayout> make_patch_layout(const ElementLayout& layout, int width) {
   const element::Shape shape = layout.element->shape();
   const int dim = element::dimension(shape);
-  if (layout.num_runs == 0 || !element::is_tensor(shape) || dim < 2) return nullptr;
+  if (layout.num_runs == 0 || !layout.element->has_tensor_factors() || dim < 2) return nullptr;
   const Lattice lattice(dim, layout.element->degree(), width);
   auto result = std::make_unique<PatchLayout>();
   result->num_nodes = lattice.num_nodes();

@@ -4,11 +4,13 @@
 #include <cmath>
 #include <numeric>
 
+#include <rafter/base/error.hpp>
 #include <rafter/device/device.hpp>
 #include <rafter/space/evaluate.hpp>
 #include <rafter/space/interpolate.hpp>
 #include <rafter/space/layout.hpp>
 
+#include <tests/support/custom_elements.hpp>
 #include <tests/support/space_meshes.hpp>
 
 namespace rafter {
@@ -111,6 +113,15 @@ TEST(ElementLayout, TableOfPermutationsHoldsEachOnce) {
   EXPECT_EQ(layout_of(Shape::hexahedron, 2).num_runs, 26);
   EXPECT_EQ(layout_of(Shape::tetrahedron, 2).num_runs, 10);
   EXPECT_EQ(layout_of(Shape::tetrahedron, 3).num_runs, 14);
+}
+
+TEST(ElementLayout, SharesDofsThatChangePlacesAlone) {
+  const auto fluxes = element::make_element(test::raviart_thomas(element::Shape::triangle));
+  EXPECT_THROW(space::make_layout(fluxes), base::InternalError);
+  EXPECT_EQ(space::make_broken_layout(fluxes).interior_dofs, (std::vector{0, 1, 2}));
+  const auto mini = space::make_layout(element::make_element(test::mini()));
+  EXPECT_EQ(mini.run_dofs, (std::vector{0, 1, 2}));
+  EXPECT_EQ(mini.interior_dofs, std::vector{3});
 }
 
 TEST(Interpolation, SetsEveryNodeToTheFunctionsValueAndCallsItOncePerNode) {

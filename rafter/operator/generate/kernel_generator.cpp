@@ -301,12 +301,13 @@ void KernelGenerator::take_quick_flags(schedule::Plan& plan) const {
     plan.set(key::flags, std::string(schedule::quick_flags));
 }
 
-/// Returns the contraction that the shape admits and that is nearest to what is asked for.
+/// Returns the contraction that the elements admit and that is nearest to what is asked for.
 kernel::Contraction KernelGenerator::contraction(kernel::Contraction asked, bool has_facets) const {
   using kernel::Contraction;
   if (has_facets) return Contraction::dense;
-  if (is_matrix()) return element::is_tensor(specification_.shape()) ? Contraction::collocated : Contraction::dense;
-  if (element::is_tensor(specification_.shape())) {
+  const bool is_tensor = kernel::has_tensor_factors(specification_.shape(), specification_.cell.fields);
+  if (is_matrix()) return is_tensor ? Contraction::collocated : Contraction::dense;
+  if (is_tensor) {
     const bool is_other = asked == Contraction::modal || (asked == Contraction::separable && !is_separable_);
     return is_other ? Contraction::collocated : asked;
   }
@@ -316,7 +317,7 @@ kernel::Contraction KernelGenerator::contraction(kernel::Contraction asked, bool
 schedule::PlanningProblem KernelGenerator::problem() const {
   schedule::PlanningProblem result;
   result.text = function_text_ + surroundings_of(specification_);
-  result.is_tensor = element::is_tensor(specification_.shape());
+  result.is_tensor = kernel::has_tensor_factors(specification_.shape(), specification_.cell.fields);
   result.has_modes = has_modes_;
   result.is_separable = is_separable_;
   result.num_points = specification_.cell.fields.quadrature.num_points();

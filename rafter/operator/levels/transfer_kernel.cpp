@@ -43,7 +43,7 @@ schedule::LoweringInput lowering_input(const TransferCells& cells, TransferDirec
 schedule::Plan fitted(schedule::Plan plan, const TransferCells& cells) {
   using namespace schedule::key;
   plan.set(vector_width, std::min(plan[vector_width], cells.cells_per_batch));
-  const bool is_dense = !element::is_tensor(cells.coarse.element->shape());
+  const bool is_dense = !cells.coarse.element->has_tensor_factors();
   plan.set(subbatches, is_dense ? std::min(plan[subbatches], cells.cells_per_batch / plan[vector_width]) : 1);
   return plan;
 }
