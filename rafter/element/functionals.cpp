@@ -37,7 +37,10 @@ std::vector<double> Functionals::applied(std::span<const double> values, int num
 
 Functionals point_evaluations(std::vector<double> points, int dim) {
   Functionals result{.dim = dim, .points = std::move(points)};
-  for (std::int32_t point = 0; point < result.num_points(); ++point) result.add(std::vector{Functionals::Term{point}});
+  for (std::int32_t point = 0; point < result.num_points(); ++point) {
+    const Functionals::Term value{.point = point};
+    result.add({&value, 1});
+  }
   return result;
 }
 

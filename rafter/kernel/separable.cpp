@@ -15,15 +15,15 @@ namespace rafter::kernel {
 
 namespace {
 
+/// Says whether all fields have one element, whose functions are products.
 bool have_equal_factors(const ProgramInput& input) {
   if (input.fields.inputs.empty() || input.fields.outputs.empty()) return false;
   const auto& first = *input.fields.inputs.front().element;
-  if (!first.is_nodal()) return false;
-  const auto is_like = [&first](const FieldUse& use) {
-    return use.element->has_tensor_factors() && use.element->is_nodal() && use.element->extents() == first.extents() &&
-           std::ranges::equal(use.element->nodes(), first.nodes());
+  const auto is_like = [content = content_of(first)](const FieldUse& use) {
+    return content_of(*use.element) == content;
   };
-  return std::ranges::all_of(input.fields.inputs, is_like) && std::ranges::all_of(input.fields.outputs, is_like);
+  return first.has_tensor_factors() && std::ranges::all_of(input.fields.inputs, is_like) &&
+         std::ranges::all_of(input.fields.outputs, is_like);
 }
 
 class SeparableProgramBuilder {

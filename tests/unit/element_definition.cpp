@@ -216,8 +216,8 @@ TEST(ElementDefinition, PartsThatDoNotFitAreRefused) {
   EXPECT_THROW(make_element(Family::custom, Shape::triangle, 1), base::InternalError);
 }
 
-/// The lines through two points are spanned by a constant and a linear function; seen from the other end, the moment
-/// against the coordinate along the line is that against another combination of both.
+/// Moments of a function on an edge are taken against 1 and the coordinate s from one end, 0 to 1; seen from the other
+/// end, the second one is that against 1 - s.
 TEST(EntityTransform, MayMixDofs) {
   const auto mixing = EntityTransform::of_matrix({1, 0, 1, -1}, 2);
   mixing.verify();
