@@ -16,7 +16,7 @@ namespace {
 using namespace rafter;
 using namespace rafter::element;
 
-constexpr double eps = std::numeric_limits<double>::epsilon();
+constexpr double unit_roundoff = std::numeric_limits<double>::epsilon();
 constexpr std::array entity_shapes{Shape::point, Shape::interval, Shape::triangle, Shape::quadrilateral};
 
 /// Returns functional i of basis function j, shape (functional, function).
@@ -33,7 +33,7 @@ std::vector<double> functionals_of_basis(const Element& element) {
 void expect_dual(const Element& element) {
   const int n = element.num_dofs();
   const auto dual = functionals_of_basis(element);
-  const double bound = 8 * eps * element.condition_number() * n;
+  const double bound = 8 * unit_roundoff * element.condition_number() * n;
   for (int i = 0; i < n; ++i)
     for (int j = 0; j < n; ++j)
       ASSERT_NEAR(dual[static_cast<std::size_t>(i * n + j)], i == j ? 1 : 0, bound) << i << " " << j;

@@ -100,7 +100,9 @@ TEST(Facets, ThatAreIdentifiedAreOne) {
     const auto axes = periodic_axes(shape);
     const auto mesh = periodic_box(shape, 3, axes, 1, 5);
     expect_boundary(mesh);
-    if (shape != "mixed") EXPECT_TRUE(mesh.surface().exterior_facets.empty());
+    if (shape != "mixed") {
+      EXPECT_TRUE(mesh.surface().exterior_facets.empty());
+    }
   }
 }
 
