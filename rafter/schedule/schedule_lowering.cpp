@@ -24,10 +24,12 @@ public:
     switch (schedule_.cell_place) {
     case CellPlace::group:
       return with_points_in_items();
-    case CellPlace::in_turn:
+    case CellPlace::in_turn: {
+      auto of_cell = nest_statements(); // before the number of cells, so that buffers have one order
       context_.result.body =
-          block(context_.with_data_row({loop("cell", context_.num_active(), block(nest_statements()))}));
+          block(context_.with_data_row({loop("cell", context_.num_active(), block(std::move(of_cell)))}));
       return std::move(context_.result);
+    }
     default:
       if (schedule_.subbatches > 1) context_.subbatch_of_pass = variable("subbatch");
       return context_.in_groups() ? in_groups(context_, whole_batch(context_, nest_statements()))
