@@ -140,8 +140,8 @@ Statements Context::with_data_row(Statements body) {
   return body;
 }
 
-std::string array_name(const Context& context, int array) {
-  return fmt::format("a{}_{}", array, context.program.arrays[static_cast<std::size_t>(array)].name);
+std::string array_name(const kernel::TensorProgram& program, int array) {
+  return fmt::format("a{}_{}", array, program.array(array).name);
 }
 
 } // namespace rafter::schedule

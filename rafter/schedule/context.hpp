@@ -148,6 +148,6 @@ private:
 };
 
 /// Work array of a tensor-program array.
-std::string array_name(const Context& context, int array);
+std::string array_name(const kernel::TensorProgram& program, int array);
 
 } // namespace rafter::schedule

@@ -2,7 +2,7 @@
 #pragma once
 #include <rafter/schedule/context.hpp>
 
-/// Which batches a group takes, and in which order.
+/// Groups take several batches, in an order that is decided here.
 namespace rafter::schedule {
 
 /// The program around the statements of a batch, for cells in items or in the lanes of an item: several batches side by

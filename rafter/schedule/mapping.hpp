@@ -72,7 +72,8 @@ struct Mapping {
   std::string description;
   bool (*accepts)(const LoweringInput& input, const Plan& plan) = nullptr;
   LoopProgram (*lower)(const LoweringInput& input, const Plan& plan) = nullptr;
-  /// Instead of both, the schedule of a program, or nothing where the mapping declines it.
+  /// The schedule of a program, or nothing where the mapping declines it; programs that have none go by `accepts` and
+  /// `lower`, where these are given.
   std::optional<Schedule> (*schedule)(const LoweringInput& input, const Plan& plan) = nullptr;
   std::span<const Key* const> keys; ///< those of its plans beside what all plans have
   /// Says whether the planner may choose it on a target with its axes. Null: it may.

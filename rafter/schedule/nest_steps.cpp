@@ -59,7 +59,7 @@ void NestSteps::perform(const Do& what, Statements& to) {
   case StepKind::contract:
     return contract(step, what, to);
   case StepKind::butterfly:
-    return butterflies(step, values_.memory_of(step.target, what.from), into, to);
+    return butterflies(step, values_.memory_of(step.target, memory_in_place(what)), into, to);
   case StepKind::evaluate:
     return evaluate(to);
   case StepKind::weigh:
@@ -292,15 +292,15 @@ void NestSteps::butterflies(const kernel::Step& step, int from, int into, Statem
 }
 
 void NestSteps::weigh(const kernel::Step& step, const Do& what, Statements& to) {
-  const int in = values_.memory_of(step.target, what.to);
+  const int from = values_.memory_of(step.target, memory_in_place(what)), into = target_memory(step, what);
   const std::string weights = context_.global(role::weights);
   each_entry(program_, step.target, values_.indices, [&](const EntryIndices& at) {
     const NodePtr weight = context_.fetch(weights, number_in_cell(program_, step.target, at));
-    const NodePtr weighed = operation(ScalarOp::mul, {weight, values_.value(step.target, in, at)});
-    if (memories_.is_cleared(in, step.target))
-      memories_.store(in, step.target, at, weighed, to); // and does not add
+    const NodePtr weighed = operation(ScalarOp::mul, {weight, values_.value(step.target, from, at)});
+    if (into >= 0 && memories_.is_cleared(into, step.target))
+      memories_.store(into, step.target, at, weighed, to); // and does not add
     else
-      values_.write(step.target, in, at, weighed, to);
+      values_.write(step.target, into, at, weighed, to);
   });
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <rafter/base/error.hpp>
+
 namespace rafter::schedule {
 
 using kernel::StepKind;
@@ -74,8 +76,10 @@ NodePtr NestValues::value(int array, int memory, const EntryIndices& at) const {
 
 void NestValues::write(int array, int memory, const EntryIndices& at, NodePtr value, Statements& to) {
   const Key key = key_of(array, at);
-  const bool is_changed = is_made_later(array);
-  if (can_be_kept(key) && (memory < 0 || is_changed || is_read_later(array)))
+  const bool is_changed = is_made_later(array), is_kept = memory < 0 || is_changed || is_read_later(array);
+  if (is_kept && !can_be_kept(key)) throw base::InternalError("schedule: a result at an index that no loop gives");
+  forget_halves(array);
+  if (is_kept)
     value = values_[key] = context_.define(to, "v", std::move(value));
   else
     values_.erase(key);
@@ -90,6 +94,7 @@ void NestValues::write(int array, int memory, const EntryIndices& at, NodePtr va
 
 void NestValues::add(int array, int memory, const EntryIndices& at, NodePtr value, Statements& to) {
   values_.erase(key_of(array, at));
+  forget_halves(array);
   memories_.add(memory, array, at, std::move(value), to);
 }
 
@@ -106,6 +111,10 @@ void NestValues::store_rest(int array, int memory, Statements& to) {
 const Halves* NestValues::halves_of(int array, const EntryIndices& at, const std::vector<int>& axes) {
   const auto found = halves_.find(key_of(array, at, axes));
   return found == halves_.end() ? nullptr : &found->second;
+}
+/// Halves of lines whose entries change are theirs no more.
+void NestValues::forget_halves(int array) {
+  std::erase_if(halves_, [&](const auto& known) { return known.first.first == array; });
 }
 void NestValues::keep_halves(int array, const EntryIndices& at, const std::vector<int>& axes, Halves halves) {
   halves_[key_of(array, at, axes)] = std::move(halves);

@@ -62,6 +62,7 @@ private:
   static constexpr int of_loops = -1, of_line = -2, elsewhere = -3;
   Key key_of(int array, const EntryIndices& at, const std::vector<int>& line = {}) const;
   static bool can_be_kept(const Key& key);
+  void forget_halves(int array);
 
   Context& context_;
   const kernel::TensorProgram& program_;

@@ -81,6 +81,8 @@ int memory_of(const Schedule& schedule, int array, int given) {
   return -1;
 }
 
+int memory_in_place(const Do& what) { return what.from >= 0 ? what.from : what.to; }
+
 std::vector<int> arrays_read(const kernel::TensorProgram& program, const Do& what) {
   if (what.action == Do::Action::copy) return {what.array};
   if (what.action != Do::Action::step) return {};

@@ -100,6 +100,8 @@ int size_of(const kernel::TensorProgram& program, const Memory& memory);
 std::int64_t shared_bytes(const kernel::TensorProgram& program, const Schedule& schedule, int bytes_per_number);
 /// The memory that holds an array: the number given, or else the first one, or -1 where none does.
 int memory_of(const Schedule& schedule, int array, int given = -1);
+/// The memory in which a step finds what it changes in place: the one that it is to read, or that of the result.
+int memory_in_place(const Do& what);
 /// Arrays that something done in a nest reads or makes, those of the QFunction among them.
 std::vector<int> arrays_read(const kernel::TensorProgram& program, const Do& what);
 std::vector<int> arrays_made(const kernel::TensorProgram& program, const Do& what);

@@ -104,7 +104,6 @@ private:
     const auto outside = indices();
     const auto known = steps_.stage().known();
     std::vector<std::pair<std::string, Statements>> levels; // name of the variable, statements before what is inside
-    std::vector<int> directions;
     const auto loops = loops_of(of);
     for (const auto& loop : loops) {
       levels.emplace_back(has_evaluation ? name_of_points(loop) : "", Statements{});

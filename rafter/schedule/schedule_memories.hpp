@@ -57,7 +57,7 @@ private:
   const kernel::TensorProgram& program_;
   const Schedule& schedule_;
   std::set<std::pair<int, int>> cleared_;                    ///< array, memory
-  mutable std::map<std::pair<int, int>, ArrayPlace> places_; ///< of memory and array, where asked for
+  mutable std::map<std::pair<int, int>, ArrayPlace> places_; ///< by memory and array, as far as anyone has asked
 };
 
 } // namespace rafter::schedule

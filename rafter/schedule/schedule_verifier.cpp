@@ -100,13 +100,14 @@ private:
     require_that(what.step >= 0 && what.step < static_cast<int>(program_.steps.size()), "an unknown step");
     ++times_done_[static_cast<std::size_t>(what.step)];
     const auto& step = program_.steps[static_cast<std::size_t>(what.step)];
-    const bool is_contraction = step.kind == StepKind::contract, is_in_place = !is_contraction && makes_in_place(step);
+    const bool is_contraction = step.kind == StepKind::contract, is_in_place = makes_in_place(step);
     if (is_contraction && !what.is_marched)
       for (const int axis : family_of(step).cols)
         require_that(!is_bound(axis) || is_among(family_of(step).rows, axis),
                      "loops give the index " + name_of_axis(axis) + ", which is summed");
     for (const int array : arrays_read(program_, what))
-      read(array, what.from, is_contraction && !what.is_marched ? family_of(step).cols : std::vector<int>{});
+      read(array, is_in_place ? memory_in_place(what) : what.from,
+           is_contraction && !what.is_marched ? family_of(step).cols : std::vector<int>{});
     for (const int array : arrays_made(program_, what)) {
       if (!is_in_place) make(array, what, step);
       write(array, what, what.is_marched ? family_of(step).rows : std::vector<int>{});

@@ -108,7 +108,7 @@ private:
     for (const auto& step : before_columns_) {
       const int dofs = origin[step.target] = origin.at(step.source);
       if (!is_read_in_columns(step.target)) {
-        names_[step.target] = context_.work(array_name(context_, step.target), columns_);
+        names_[step.target] = context_.work(array_name(program_, step.target), columns_);
         planes_.push_back(step.target);
         continue;
       }
@@ -129,7 +129,7 @@ private:
     }
   }
   std::string volume(int array) {
-    return context_.work(array_name(context_, array), std::int64_t{components(array)} * volume_);
+    return context_.work(array_name(program_, array), std::int64_t{components(array)} * volume_);
   }
   Placement placement() const { return Placement::layers(n_, columns_, layer_, volume_); }
 

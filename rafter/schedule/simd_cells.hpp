@@ -12,7 +12,7 @@ std::optional<Schedule> schedule_cells(const LoweringInput& input, const Plan& p
 bool accepts_simd_cells(const LoweringInput& input, const Plan& plan);
 /// Batches of one cell have no lanes.
 bool may_try_simd_cells(const PlanningProblem& problem, const Plan& plan);
-/// Lowers the work on the cells that stand side by side, in lanes or items: steps one after the other, or fused.
+/// Lowers that work where steps are fused.
 void lower_cells(Context& context, Statements& to);
 /// Sub-batches that stand side by side in the work arrays of a program, on which a plan has lanes.
 int subbatches_of_pass(const kernel::TensorProgram& program, const Plan& plan);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
 #include <rafter/schedule/component_access.hpp>
 #include <rafter/schedule/lowering.hpp>
 #include <rafter/schedule/mapping_keys.hpp>
@@ -170,7 +169,7 @@ private:
     for (int direction = program_.tdim - 1; direction >= 0; --direction) directions.push_back(direction);
     for (std::size_t a = 0; a < program_.arrays.size(); ++a)
       if (users_[a] == 0 || is_elsewhere_[a])
-        schedule_.memories.push_back({.name = fmt::format("a{}_{}", a, program_.arrays[a].name),
+        schedule_.memories.push_back({.name = array_name(program_, static_cast<int>(a)),
                                       .space = Space::work,
                                       .keeps = directions,
                                       .places = {{static_cast<int>(a)}}});

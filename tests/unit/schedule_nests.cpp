@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 
 #include <fmt/format.h>
+#include <rafter/base/error.hpp>
 #include <rafter/schedule/loop_program.hpp>
 #include <rafter/schedule/plan.hpp>
 #include <rafter/schedule/schedule.hpp>
@@ -208,6 +210,43 @@ TEST(Nests, ComputeWhatStepsInTurnDo) {
           EXPECT_GT(scale, 0);
           for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-12 * scale);
         }
+}
+
+TEST(Nests, AreRefusedWithTheReason) {
+  const auto program = tensor_program(qfunction(helmholtz(), element::Shape::quadrilateral, mesh::MapKind::affine), 3,
+                                      5, kernel::Contraction::collocated);
+  const auto complaint = [&](const std::function<void(Schedule&)>& spoil) -> std::string {
+    auto schedule = fused(program);
+    spoil(schedule);
+    try {
+      schedule::verify(program, schedule);
+    } catch (const base::InternalError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const auto nest = [](Schedule& of, std::size_t i) -> Nest& { return std::get<Nest>(of.nest.body.at(i)); };
+  EXPECT_EQ(complaint([](Schedule&) {}), "");
+  const auto expect = [&](const char* message, const std::function<void(Schedule&)>& spoil) {
+    EXPECT_NE(complaint(spoil).find(message), std::string::npos) << message << " / " << complaint(spoil);
+  };
+  expect("a loop over no axis", [&](Schedule& of) { nest(of, 2).loops.front().axes.clear(); });
+  expect("do not stand side by side", [&](Schedule& of) { // the slower axis counted as the faster one
+    auto& loops = nest(of, 3).loops;
+    loops = {{{loops[1].axes.front(), loops[0].axes.front()}}};
+  });
+  expect("which is summed", [&](Schedule& of) { // a loop over the dofs of a line that is interpolated
+    auto& line = std::get<Nest>(nest(of, 1).body.front());
+    const auto& step = program.steps[static_cast<std::size_t>(std::get<Do>(line.body.front()).step)];
+    line.loops.push_back({program.families[static_cast<std::size_t>(step.family)].cols});
+  });
+  expect("is added to before it is written", [&](Schedule& of) { std::get<Do>(nest(of, 4).body.front()).sum = -1; });
+  expect("is read in another nest than it is made in", [&](Schedule& of) {
+    nest(of, 5).body.insert(nest(of, 5).body.begin() + 1, Nest{.loops = {}, .body = {}});
+    of.memories.back().places.clear();
+    auto& step = std::get<Do>(nest(of, 6).body.front());
+    step.is_in_registers = true;
+  });
 }
 
 } // namespace
