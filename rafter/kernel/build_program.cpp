@@ -19,11 +19,6 @@ TensorProgram build_by_points(const ProgramInput& input) {
   complete_outputs(program.function, program.outputs);
   add_evaluation(program, input, tables);
   add_integration(program, tables);
-  const std::size_t num_evaluated = program.inputs.size() + (program.geometry != nullptr ? 1 : 0);
-  if (program.evaluations.size() != num_evaluated || program.integrations.size() != program.outputs.size()) {
-    program.evaluations.clear();
-    program.integrations.clear();
-  }
   program.verify();
   return program;
 }

@@ -140,7 +140,7 @@ private:
     bool accumulate = false;
     for (const auto& [slot, place] : places) {
       steps_.chain(place.array, factors(use, slot), axes, fmt::format("m{}_{}_{}", f, slot.first + 1, slot.second + 1),
-                   result, accumulate);
+                   AxisOrder::first_to_last, result, accumulate);
       accumulate = true;
     }
     return result;
@@ -235,7 +235,6 @@ TensorProgram build_cell_matrices(const ProgramInput& given) {
   complete_outputs(program.function, program.outputs);
   if (!is_constant) add_evaluation(program, input, tables);
   PairIntegration(program, input, tables, is_constant).run();
-  program.evaluations.clear(); // mappings fuse no steps of these programs
   program.verify();
   return program;
 }

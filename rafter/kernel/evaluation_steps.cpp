@@ -72,7 +72,9 @@ private:
     Slots result;
     for (const auto& slot : wanted) {
       const std::string target = fmt::format("{}_{}", name, slot.first + 1);
-      result[slot] = {steps_.chain(dofs, tables_.factors(element, slot, false), program_.point_axes, target), 0, 0};
+      result[slot] = {steps_.chain(dofs, tables_.factors(element, slot, false), program_.point_axes, target,
+                                   AxisOrder::first_to_last),
+                      0, 0};
     }
     return result;
   }
@@ -96,24 +98,19 @@ private:
   Slots evaluate_collocated(int dofs, const Element& element, const std::set<BasisSlot>& wanted,
                             const std::string& name) {
     Slots result;
-    CollocatedEvaluation stages;
-    stages.dofs = dofs;
-    stages.values = steps_.chain(dofs, tables_.factors(element, BasisSlot{}, false), program_.point_axes, name, -1,
-                                 false, &stages.interpolation);
+    const int values = steps_.chain(dofs, tables_.factors(element, BasisSlot{}, false), program_.point_axes, name,
+                                    AxisOrder::first_to_last);
     for (const auto& slot : wanted) {
       if (slot.first < 0) {
-        result[slot] = {stages.values, 0, 0};
+        result[slot] = {values, 0, 0};
         continue;
       }
-      auto& matrix = stages.differentiation[static_cast<std::size_t>(slot.first)];
-      matrix = steps_.add_matrix(tables_.differentiation(slot.first));
-      const int axis = steps_.axis_along(stages.values, slot.first);
-      const int array = steps_.contract(stages.values, {.rows = {axis}, .cols = {axis}, .members = {matrix}},
+      const int matrix = steps_.add_matrix(tables_.differentiation(slot.first));
+      const int axis = steps_.axis_along(values, slot.first);
+      const int array = steps_.contract(values, {.rows = {axis}, .cols = {axis}, .members = {matrix}},
                                         fmt::format("{}_d{}", name, slot.first));
-      stages.derivatives[static_cast<std::size_t>(slot.first)] = array;
       result[slot] = {array, 0, 0};
     }
-    program_.evaluations.push_back(stages);
     return result;
   }
 

@@ -101,7 +101,7 @@ private:
     bool accumulate = false;
     for (const auto& [slot, place] : places) {
       steps_.chain(place.array, tables_.factors(element, slot, true), dof_axes(program_, tables_, element),
-                   fmt::format("t{}_{}", f, slot.first + 1), result, accumulate);
+                   fmt::format("t{}_{}", f, slot.first + 1), AxisOrder::first_to_last, result, accumulate);
       accumulate = true;
     }
     return result;
@@ -109,24 +109,19 @@ private:
   /// Adds the steps for B^T W (f_value + sum_a W^-1 D_a^T W f_a), f_a being what multiplies derivative a of the test
   /// function.
   int collocated(const Slots& places, const Element& element, std::size_t f) {
-    CollocatedIntegration stages;
     const auto value = places.find(BasisSlot{});
-    int total = stages.values = value == places.end() ? -1 : value->second.array;
+    int total = value == places.end() ? -1 : value->second.array;
     for (const auto& [slot, place] : places) {
       if (slot.first < 0) continue;
-      auto& matrix = stages.differentiation[static_cast<std::size_t>(slot.first)];
-      matrix = steps_.add_matrix(tables_.transposed_differentiation(slot.first));
-      stages.derivatives[static_cast<std::size_t>(slot.first)] = place.array;
+      const int matrix = steps_.add_matrix(tables_.transposed_differentiation(slot.first));
       const int axis = steps_.axis_along(place.array, slot.first);
       total = steps_.contract(place.array, {.rows = {axis}, .cols = {axis}, .members = {matrix}}, fmt::format("s{}", f),
                               total, total >= 0);
     }
-    if (tables_.is_nodal(element))
-      steps_.weigh(total);
-    else
-      total = steps_.chain(total, tables_.factors(element, BasisSlot{}, true), dof_axes(program_, tables_, element),
-                           fmt::format("r{}", f), -1, false, &stages.interpolation);
-    program_.integrations.push_back(stages);
+    if (!tables_.is_nodal(element)) // The last axis comes first: the derivative along it is the last one that is added.
+      return steps_.chain(total, tables_.factors(element, BasisSlot{}, true), dof_axes(program_, tables_, element),
+                          fmt::format("r{}", f), AxisOrder::last_to_first);
+    steps_.weigh(total);
     return total;
   }
 

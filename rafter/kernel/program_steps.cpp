@@ -114,17 +114,16 @@ int ProgramSteps::contract(int source, MatrixFamily family, const std::string& n
 }
 
 int ProgramSteps::chain(int source, const std::vector<ReferenceMatrix>& factors, const std::vector<int>& rows,
-                        const std::string& name, int target, bool accumulate, std::array<int, 3>* used) {
-  const auto num_axes = static_cast<int>(factors.size());
-  for (int axis = 0; axis < num_axes; ++axis) {
-    const auto& factor = factors[static_cast<std::size_t>(axis)];
-    const bool is_last = axis + 1 == num_axes;
-    if (is_identity(factor) && !(is_last && target >= 0)) continue;
-    const int matrix = add_matrix(factor);
-    if (used != nullptr) (*used)[static_cast<std::size_t>(axis)] = matrix;
+                        const std::string& name, AxisOrder order, int target, bool accumulate) {
+  const std::size_t num_axes = factors.size();
+  for (std::size_t turn = 0; turn < num_axes; ++turn) {
+    const std::size_t axis = order == AxisOrder::first_to_last ? turn : num_axes - 1 - turn;
+    const bool is_last = turn + 1 == num_axes;
+    if (is_identity(factors[axis]) && !(is_last && target >= 0)) continue;
+    const int matrix = add_matrix(factors[axis]);
     source = contract(source,
-                      {.rows = {rows[static_cast<std::size_t>(num_axes - 1 - axis)]},
-                       .cols = {axis_along(source, axis)},
+                      {.rows = {rows[num_axes - 1 - axis]},
+                       .cols = {axis_along(source, static_cast<int>(axis))},
                        .members = {matrix}},
                       fmt::format("{}_{}", name, axis), is_last ? target : -1, is_last && accumulate);
   }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include <rafter/kernel/basis_tables.hpp>
 
 namespace rafter::kernel {
+
+/// Reference axes in turn.
+enum class AxisOrder : std::uint8_t { first_to_last, last_to_first };
 
 /// Adds axes, arrays, matrices and steps to a tensor program. Methods that return an int return the index of what they
 /// added.
@@ -34,11 +37,10 @@ public:
   void set_folding(int array, const Folding& folding);
   /// Adds a contraction into array `target`, or into a new array if that is -1.
   int contract(int source, MatrixFamily family, const std::string& name, int target = -1, bool accumulate = false);
-  /// Contracts a source along reference axes 0, 1, .. one after the other, whose indices become those of `rows`, in the
-  /// order of an array; identities are skipped, and the last contraction may add to `target`. `used` receives the
-  /// matrix index of each axis that is contracted.
+  /// Contracts a source along one reference axis after the other, whose indices become those of `rows`, in the order of
+  /// an array; identities are skipped, and the last contraction may add to `target`.
   int chain(int source, const std::vector<ReferenceMatrix>& factors, const std::vector<int>& rows,
-            const std::string& name, int target = -1, bool accumulate = false, std::array<int, 3>* used = nullptr);
+            const std::string& name, AxisOrder order, int target = -1, bool accumulate = false);
   /// The axis of an array that counts along a reference axis.
   int axis_along(int array, int direction) const;
 

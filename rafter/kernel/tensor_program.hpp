@@ -166,24 +166,6 @@ struct InputSlot {
   Slot slot;
 };
 
-/// The evaluation of a field in a program with collocated derivatives: arrays and matrices of steps that belong
-/// together, for mappings that fuse them. Members are indices of arrays and matrices; -1: absent.
-struct CollocatedEvaluation {
-  int dofs = -1;   ///< array of dofs or geometry nodes
-  int values = -1; ///< array of values in the points; equal to `dofs` where nodes are points
-  std::array<int, 3> interpolation{-1, -1, -1};   ///< interpolation matrix per reference axis
-  std::array<int, 3> derivatives{-1, -1, -1};     ///< array of derivatives per reference axis
-  std::array<int, 3> differentiation{-1, -1, -1}; ///< index of the differentiation matrix along each axis
-};
-/// The transpose of a collocated evaluation: result = B^T W (values + sum_a W^-1 D_a^T W derivatives_a).
-struct CollocatedIntegration {
-  int values = -1; ///< array of what multiplies the value of the test function; -1: none
-  std::array<int, 3> derivatives{-1, -1, -1};
-  std::array<int, 3> interpolation{-1, -1, -1}; ///< transposed matrices with weights, per axis; all -1: points are
-                                                ///< nodes, and the sum is multiplied by the weights
-  std::array<int, 3> differentiation{-1, -1, -1};
-};
-
 /// The computation for one cell: steps on arrays, with the QFunction and the tables that they use.
 struct TensorProgram {
   /// The contraction that it was built by. Separable programs evaluate their QFunction at the nodes, where it combines
@@ -211,10 +193,6 @@ struct TensorProgram {
   std::vector<MatrixFamily> families;
   std::vector<Folding> foldings;
   std::vector<Step> steps;
-  /// One evaluation per input field in order, then one for the geometry nodes if the program evaluates them; one
-  /// integration per output field. Both are empty when some field is not evaluated by collocation.
-  std::vector<CollocatedEvaluation> evaluations;
-  std::vector<CollocatedIntegration> integrations;
 
   const FieldUse& field_of(const FieldMask& mask) const {
     return (mask.is_of_output ? outputs : inputs)[static_cast<std::size_t>(mask.field)];

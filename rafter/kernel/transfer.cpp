@@ -176,7 +176,7 @@ private:
     steps_.scatter(0, coarse);
   }
   int contracted(int source, const std::string& name, const std::vector<int>& rows) {
-    if (nodes_.is_grid()) return steps_.chain(source, factors_, rows, name);
+    if (nodes_.is_grid()) return steps_.chain(source, factors_, rows, name, AxisOrder::first_to_last);
     if (is_identity(factors_.front())) return source;
     const int matrix = steps_.add_matrix(factors_.front());
     return steps_.contract(source, {.rows = rows, .cols = {program_.array(source).axes.back()}, .members = {matrix}},

@@ -246,14 +246,6 @@ Placement Placement::dense(int num_dofs) {
   return placement;
 }
 
-Placement Placement::layers(int count, int size, int distance, int component_stride) {
-  Placement placement;
-  placement.component_stride = component_stride;
-  for (int k = 0; k < count; ++k)
-    for (int i = 0; i < size; ++i) placement.dof_entries.push_back(k * distance + i);
-  return placement;
-}
-
 namespace {
 
 /// Moves what a field's cells share, by patches: between the vector and a work array of the whole patch around the loop

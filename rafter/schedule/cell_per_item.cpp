@@ -49,22 +49,9 @@ Plan for_items(Plan plan) {
   return plan.set(key::subbatches, 1);
 }
 
-bool accepts_cell_per_item(const LoweringInput& input, const Plan&) {
-  return input.target.has_groups && input.access.cells_per_batch <= input.target.most_items;
-}
-
 std::optional<Schedule> schedule_cell_per_item(const LoweringInput& input, const Plan& plan) {
-  if (!accepts_cell_per_item(input, plan)) return std::nullopt;
+  if (!input.target.has_groups || input.access.cells_per_batch > input.target.most_items) return std::nullopt;
   return schedule_cells(input, for_items(plan), has_cell_lanes(plan) ? CellPlace::lanes : CellPlace::items);
-}
-
-LoopProgram lower_cell_per_item(const LoweringInput& input, const Plan& plan) {
-  const Plan of_items = for_items(plan);
-  const auto axis = has_cell_lanes(plan) ? ParallelAxis::cell : ParallelAxis::item;
-  Context context(input, of_items, axis, subbatches_of_pass(*input.program, of_items));
-  Statements of_pass;
-  lower_cells(context, of_pass);
-  return in_groups(context, whole_batch(context, std::move(of_pass)));
 }
 
 } // namespace rafter::schedule

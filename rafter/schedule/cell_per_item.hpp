@@ -28,7 +28,7 @@ extern const KeyOf<Scatter> scatter;
 
 std::span<const Key* const> keys_of_cell_per_item();
 
-/// Mapping `cell_per_item`: the lowering of simd_cells for devices that run groups of items. Each item holds a cell if
+/// Mapping `cell_per_item`: what simd_cells does for devices that run groups of items. Each item holds a cell if
 /// key::vector_width is 1: items stand in the place of the lanes, and work arrays are memory of the item. Lanes stay
 /// lanes if it is more, those of the only item of a group, as processors compute. It accepts every kernel: actions,
 /// functionals (one sum per cell), set-up, cell matrices and transfers, on blocks and lists of cells.
@@ -42,7 +42,5 @@ std::span<const Key* const> keys_of_cell_per_item();
 std::optional<Schedule> schedule_cell_per_item(const LoweringInput& input, const Plan& plan);
 /// A plan without what only hosts have, and where items are the lanes, without what only lanes have.
 Plan for_items(Plan plan);
-bool accepts_cell_per_item(const LoweringInput& input, const Plan& plan);
-LoopProgram lower_cell_per_item(const LoweringInput& input, const Plan& plan);
 
 } // namespace rafter::schedule

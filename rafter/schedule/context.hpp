@@ -67,6 +67,17 @@ public:
                                                                                                 ? item(0)
                                                                                                 : variable("cell"));
   }
+  /// Indices along an axis of the program: numbers, or vectors of points that stand in lanes.
+  int num_indices(int axis) const {
+    const int lanes =
+        has_point_lanes() && program.axes[static_cast<std::size_t>(axis)].direction == 0 ? plan[key::vector_width] : 1;
+    return (program.extent(axis) + lanes - 1) / lanes;
+  }
+  int product_of_indices(const std::vector<int>& axes) const {
+    int product = 1;
+    for (const int axis : axes) product *= num_indices(axis);
+    return product;
+  }
   /// start + place in the lanes, where points stand there.
   NodePtr at_point(NodePtr start) const { return has_point_lanes() ? iadd(std::move(start), lane()) : start; }
   /// Element of a global array with one entry per cell of a batch: entry * cells + cell, as whole registers.

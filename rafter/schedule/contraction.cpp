@@ -152,30 +152,6 @@ void product_in_text(const Context& context, const ReferenceMatrix& matrix,
   }
 }
 
-std::vector<NodePtr> load_line(Context& context, const std::string& array, const NodePtr& base, int count, int stride,
-                               Statements& to) {
-  std::vector<NodePtr> line;
-  for (int k = 0; k < count; ++k) {
-    const NodePtr entry = context.work_entry(iadd(base, integer(k * stride)));
-    line.push_back(context.define(to, "u", context.load(array, entry)));
-  }
-  return line;
-}
-
-void store_line(Context& context, const std::string& array, const NodePtr& base, int stride,
-                const std::vector<NodePtr>& values, Statements& to, bool adds) {
-  for (std::size_t r = 0; r < values.size(); ++r) {
-    const NodePtr place = context.work_entry(iadd(base, integer(static_cast<int>(r) * stride)));
-    to.push_back(adds ? add(array, place, values[r]) : store(array, place, values[r]));
-  }
-}
-
-int layer_distance(const Context& context, int entries) {
-  const bool is_full_stride =
-      context.has_lanes() && entries * context.plan[key::vector_width] * size_bytes(context.type()) % 4096 == 0;
-  return is_full_stride ? entries + 1 : entries;
-}
-
 bool goes_by_halves(const Context& context, const ReferenceMatrix& matrix) {
   const int least = context.plan[key::even_odd];
   return matrix.symmetry != Symmetry::none && least > 0 && matrix.cols >= std::max(least, 2) && matrix.rows > 1;
@@ -225,12 +201,6 @@ std::vector<NodePtr> line_of(const Halves& halves) {
   if (halves.middle != nullptr) line.push_back(halves.middle);
   for (std::size_t k = halves.even.size(); k-- > 0;) line.push_back(minus(halves.even[k], halves.odd[k]));
   return line;
-}
-
-std::vector<NodePtr> apply_to_line(Context& context, const ReferenceMatrix& matrix, const std::vector<NodePtr>& line,
-                                   Statements& to) {
-  if (goes_by_halves(context, matrix)) return line_of(apply(context, matrix, halves_of(context, line, to), 1, to));
-  return products(context, matrix, line);
 }
 
 std::vector<NodePtr> products(const Context& context, const ReferenceMatrix& matrix, const std::vector<NodePtr>& line) {

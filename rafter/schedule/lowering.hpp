@@ -23,8 +23,6 @@ struct Placement {
   std::vector<int> dof_entries;
   int component_stride = 0;
   static Placement dense(int num_dofs);
-  /// Layers of `size` dofs each, with `distance` entries from the begin of one to the next.
-  static Placement layers(int count, int size, int distance, int component_stride);
 };
 
 /// The places of the dofs in one component of an array, by itself.
@@ -54,23 +52,7 @@ Statements whole_batch(Context& context, Statements of_pass);
 /// the loop over passes, and the row of data per cell.
 LoopProgram finished(Context& context, Statements of_pass);
 
-/// Loads the numbers at base, base + stride, .. of a work array into registers.
-std::vector<NodePtr> load_line(Context& context, const std::string& array, const NodePtr& base, int count, int stride,
-                               Statements& to);
-/// Stores numbers at base, base + stride, .. of a work array, or adds them there.
-void store_line(Context& context, const std::string& array, const NodePtr& base, int stride,
-                const std::vector<NodePtr>& values, Statements& to, bool adds = false);
-/// Distance between layers of `entries` entries in a work array. It is padded where needed, because layers 4 KiB apart
-/// compete for the same cache sets.
-int layer_distance(const Context& context, int entries);
-
-/// Product of a matrix with a line: one expression per row. Matrices with even or odd symmetry and at least
-/// key::even_odd columns are applied by halves (even-odd decomposition; Kopriva, Implementing Spectral Methods, 2009,
-/// 3.5.3).
-std::vector<NodePtr> apply_to_line(Context& context, const kernel::ReferenceMatrix& matrix,
-                                   const std::vector<NodePtr>& line, Statements& to);
-
-/// The same without halves.
+/// Product of a matrix with a line: one expression per row.
 std::vector<NodePtr> products(const Context& context, const kernel::ReferenceMatrix& matrix,
                               const std::vector<NodePtr>& line);
 
@@ -82,7 +64,8 @@ struct Halves {
   NodePtr middle;
   double factor = 0.5;
 };
-/// Says whether the plan applies the matrix by halves.
+/// Says whether the plan applies the matrix by halves: matrices with even or odd symmetry and at least key::even_odd
+/// columns (even-odd decomposition; Kopriva, Implementing Spectral Methods, 2009, 3.5.3).
 bool goes_by_halves(const Context& context, const kernel::ReferenceMatrix& matrix);
 Halves halves_of(Context& context, const std::vector<NodePtr>& line, Statements& to);
 /// Product of a matrix with a line in halves; `factor` is that of the result.

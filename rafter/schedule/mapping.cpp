@@ -48,15 +48,12 @@ std::span<const Mapping> named_mappings() {
   static const std::array all{
       Mapping{.name = "simd_cells",
               .description = "cells across SIMD lanes",
-              .accepts = accepts_simd_cells,
-              .lower = lower_simd_cells,
               .schedule = schedule_simd_cells,
               .keys = keys_of_host(),
               .is_tried = may_try_simd_cells},
       Mapping{.name = "simd_points",
               .description = "points along the first axis of the grid across SIMD lanes",
-              .accepts = accepts_simd_points,
-              .lower = lower_simd_points,
+              .schedule = schedule_simd_points,
               .keys = keys_of_host(),
               .is_tried = may_try_simd_points,
               .stored_order = StoredOrder::by_cell},
@@ -67,8 +64,6 @@ std::span<const Mapping> named_mappings() {
               .is_tried = may_try_plain},
       Mapping{.name = "cell_per_item",
               .description = "cells across the items of groups, or the lanes of items, on devices that have them",
-              .accepts = accepts_cell_per_item,
-              .lower = lower_cell_per_item,
               .schedule = schedule_cell_per_item,
               .keys = keys_of_cell_per_item(),
               .has_items = true},
@@ -90,8 +85,7 @@ std::span<const Mapping> named_mappings() {
               .has_points_in_items = true},
       Mapping{.name = std::string(assembled_mapping),
               .description = "a matrix of the whole operator",
-              .accepts = [](const LoweringInput&, const Plan&) { return false; },
-              .lower = nullptr,
+              .schedule = [](const LoweringInput&, const Plan&) { return std::optional<Schedule>{}; },
               .keys = keys_of_host()}};
   return all;
 }
@@ -138,17 +132,25 @@ void require_mapping(const Plan& plan, const Target& target, const std::string& 
                                      plan[key::mapping].name, device, base::join(names, ", ")));
 }
 
-const Mapping& choose_mapping(const LoweringInput& input, const Plan& plan) {
-  if (const auto& asked = plan[key::mapping]; asked.takes(input, plan)) return asked;
+namespace {
+
+struct Chosen {
+  const Mapping& mapping;
+  Schedule schedule;
+};
+Chosen choose(const LoweringInput& input, const Plan& plan) {
+  if (input.program->has_dependent_axes()) // interpreted alone so far
+    throw base::InternalError("no mapping accepts axes whose extents depend on other indices");
+  const auto& asked = plan[key::mapping];
+  if (auto schedule = asked.schedule(input, plan)) return {asked, std::move(*schedule)};
   for (const auto& mapping : mappings())
-    if (mapping.takes(input, plan)) return mapping;
+    if (auto schedule = mapping.schedule(input, plan)) return {mapping, std::move(*schedule)};
   throw base::InternalError("no mapping accepts the program");
 }
 
-bool Mapping::takes(const LoweringInput& input, const Plan& plan) const {
-  if (input.program != nullptr && input.program->has_dependent_axes()) return false; // interpreted alone so far
-  return (accepts != nullptr && accepts(input, plan)) || (schedule != nullptr && schedule(input, plan).has_value());
-}
+} // namespace
+
+const Mapping& choose_mapping(const LoweringInput& input, const Plan& plan) { return choose(input, plan).mapping; }
 
 bool has_items(const Plan& plan) { return plan[key::mapping].has_items; }
 bool may_have_lanes(const Plan& plan) {
@@ -164,13 +166,11 @@ bool may_run_in_any_order(const Plan& plan) { return has_items(plan) && plan[key
 bool has_cell_vectors(const Plan& plan) { return has_items(plan) && plan[key::scatter] == Scatter::two_pass; }
 
 std::string schedule_text(const LoweringInput& input, const Plan& plan) {
-  const Mapping& chosen = choose_mapping(input, plan);
-  const auto schedule = chosen.schedule == nullptr ? std::nullopt : chosen.schedule(input, plan);
-  return schedule ? to_string(*input.program, *schedule) : "";
+  return to_string(*input.program, choose(input, plan).schedule);
 }
 
 LoopProgram lower(const LoweringInput& input, Plan& plan) {
-  const Mapping& chosen = choose_mapping(input, plan);
+  const auto [chosen, schedule] = choose(input, plan);
   const auto divides = [&] {
     return plan[key::vector_width] > 0 && plan[key::subbatches] > 0 &&
            input.access.cells_per_batch % (plan[key::vector_width] * plan[key::subbatches]) == 0;
@@ -182,9 +182,7 @@ LoopProgram lower(const LoweringInput& input, Plan& plan) {
         plan[key::subbatches] == 1 ? fmt::format("{}", plan[key::vector_width])
                                    : fmt::format("{} x {}", plan[key::subbatches], plan[key::vector_width])));
   plan.set(key::mapping, chosen);
-  const auto schedule = chosen.schedule != nullptr ? chosen.schedule(input, plan) : std::nullopt;
-  LoopProgram program =
-      schedule ? lower(input, chosen.has_items ? for_items(plan) : plan, *schedule) : chosen.lower(input, plan);
+  LoopProgram program = lower(input, chosen.has_items ? for_items(plan) : plan, schedule);
   verify(program);
   return program;
 }

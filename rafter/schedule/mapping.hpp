@@ -66,14 +66,11 @@ struct LoweringInput {
   Target target;
 };
 
-/// A mapping turns a tensor program into a loop program for one plan, where it accepts both.
+/// A mapping says how a tensor program runs for one plan.
 struct Mapping {
   std::string name;
   std::string description;
-  bool (*accepts)(const LoweringInput& input, const Plan& plan) = nullptr;
-  LoopProgram (*lower)(const LoweringInput& input, const Plan& plan) = nullptr;
-  /// The schedule of a program, or nothing where the mapping declines it; programs that have none go by `accepts` and
-  /// `lower`, where these are given.
+  /// The schedule of a program, or nothing where the mapping declines it.
   std::optional<Schedule> (*schedule)(const LoweringInput& input, const Plan& plan) = nullptr;
   std::span<const Key* const> keys; ///< those of its plans beside what all plans have
   /// Says whether the planner may choose it on a target with its axes. Null: it may.
@@ -81,7 +78,6 @@ struct Mapping {
   StoredOrder stored_order = StoredOrder::by_batch; ///< order that its kernels read
   bool has_items = false;                           ///< cells or points stand in the items of groups, not in lanes
   bool has_points_in_items = false;                 ///< points do, those of a cell across several items
-  bool takes(const LoweringInput& input, const Plan& plan) const;
   bool has_axes(const Target& target) const { return has_items ? target.has_groups : target.has_lanes; }
 };
 
@@ -114,8 +110,8 @@ bool runs_on(const Plan& plan, const Target& target);
 /// axes for. `device` is the name of the device in the message.
 void require_mapping(const Plan& plan, const Target& target, const std::string& device);
 
-/// The plan's mapping, or the first one that accepts when it declines ("plain" declines nothing on targets with lanes,
-/// nor "cell_per_item" on others).
+/// The plan's mapping, or the first one that has a schedule when it declines ("plain" declines nothing on targets with
+/// lanes, nor "cell_per_item" on others).
 const Mapping& choose_mapping(const LoweringInput& input, const Plan& plan);
 
 /// Says whether the kernels of a plan run in groups of items: without lanes each item holds a cell, or points of one
@@ -134,7 +130,7 @@ bool may_run_in_any_order(const Plan& plan);
 /// role::cell_vector, shape (batch, component, dof, cell of the batch).
 bool has_cell_vectors(const Plan& plan);
 
-/// Text of the schedule by which the mapping so chosen runs a program; "" where that is no schedule.
+/// Text of the schedule by which the mapping so chosen runs a program.
 std::string schedule_text(const LoweringInput& input, const Plan& plan);
 
 /// Lowers with the mapping so chosen, whose name the plan gets; verified. Throws InternalError where the

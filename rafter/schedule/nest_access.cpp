@@ -44,7 +44,7 @@ void NestSteps::read_dofs(const kernel::Step& step, int into, Statements& to) {
   const DofAccess access(context_, context_.input.access.input_spaces[field], program_.inputs[field].components);
   const std::string vector = context_.global(role::input_vector, context_.input.input_vectors[field]);
   each_dof(step.target, [&](const EntryIndices& first) {
-    access.each_component(number_in_cell(program_, step.target, first), to,
+    access.each_component(number_in_cell(context_, step.target, first), to,
                           [&](Statements& body, const NodePtr& index, int c, bool) {
                             auto at = first;
                             at[component_axis(program_, step.target)] = integer(c);
@@ -57,7 +57,7 @@ void NestSteps::read_dofs(const kernel::Step& step, int into, Statements& to) {
 void NestSteps::each_dof(int array, const std::function<void(const EntryIndices&)>& f) const {
   auto given = values_.indices;
   given[component_axis(program_, array)] = integer(0);
-  each_entry(program_, array, given, f);
+  each_entry(context_, array, given, f);
 }
 
 void NestSteps::read_nodes(const kernel::Step& step, int into, Statements& to) {
@@ -65,8 +65,8 @@ void NestSteps::read_nodes(const kernel::Step& step, int into, Statements& to) {
     return load_nodes(context_, memories_.name(into), memories_.placement(into, step.target), to);
   const int nodes = program_.geometry->num_dofs(), dim = program_.tdim;
   const std::string source = context_.global(role::nodes);
-  each_entry(program_, step.target, values_.indices, [&](const EntryIndices& at) {
-    const NodePtr node = iadd(imul(context_.data_row(), integer(nodes)), number_in_cell(program_, step.target, at));
+  each_entry(context_, step.target, values_.indices, [&](const EntryIndices& at) {
+    const NodePtr node = iadd(imul(context_.data_row(), integer(nodes)), number_in_cell(context_, step.target, at));
     const NodePtr place = iadd(imul(node, integer(dim)), at.at(component_axis(program_, step.target)));
     memories_.store(into, step.target, at, context_.fetch(source, context_.cell_entry(place)), to);
   });
@@ -105,7 +105,7 @@ void NestSteps::write_dofs(const kernel::Step& step, int from, Statements& to) {
       context_.global(role::output_vector, context_.input.output_vectors[field], Type::real, true);
   Statements adding;
   each_dof(step.source, [&](const EntryIndices& first) {
-    access.each_component(number_in_cell(program_, step.source, first), adding,
+    access.each_component(number_in_cell(context_, step.source, first), adding,
                           [&](Statements& body, const NodePtr& index, int c, bool is_interior) {
                             auto at = first;
                             at[component_axis(program_, step.source)] = integer(c);
@@ -120,11 +120,11 @@ void NestSteps::write_cell_vector(const kernel::Step& step, int from, Statements
   const auto field = static_cast<std::size_t>(step.field);
   const int components = program_.outputs[field].components, num_dofs = program_.num_entries(step.source);
   const std::string vector = context_.global(role::cell_vector, context_.input.output_vectors[field], Type::real, true);
-  each_entry(program_, step.source, values_.indices, [&](const EntryIndices& at) {
+  each_entry(context_, step.source, values_.indices, [&](const EntryIndices& at) {
     const NodePtr line =
         iadd(imul(context_.batch(), integer(components)), at.at(component_axis(program_, step.source)));
     const NodePtr place =
-        context_.cell_entry(iadd(imul(line, integer(num_dofs)), number_in_cell(program_, step.source, at)));
+        context_.cell_entry(iadd(imul(line, integer(num_dofs)), number_in_cell(context_, step.source, at)));
     to.push_back(store(vector, place, context_.fitting(vector, memories_.load(from, step.source, at))));
   });
 }

@@ -37,7 +37,7 @@ NestSteps::NestSteps(Context& context, const Schedule& schedule)
 void NestSteps::perform(const Do& what, Statements& to) {
   switch (what.action) {
   case Do::Action::clear:
-    return each_entry(program_, what.array, values_.indices, [&](const EntryIndices& at) {
+    return each_entry(context_, what.array, values_.indices, [&](const EntryIndices& at) {
       memories_.store(what.to, what.array, at, context_.number(0), to);
     });
   case Do::Action::copy:
@@ -73,11 +73,20 @@ void NestSteps::perform(const Do& what, Statements& to) {
 
 void NestSteps::copy(const Do& what, Statements& to) {
   const int from = values_.memory_of(what.array, what.from);
-  each_entry(program_, what.array, values_.indices, [&](const EntryIndices& at) {
+  const bool has_lanes_of_points = !what.is_in_registers && memories_.has_points_in_lanes(what.to);
+  if (!what.is_in_registers && !has_lanes_of_points && memories_.has_points_in_lanes(from))
+    return memories_.transpose(from, what.to, what.array, to);
+  auto given = values_.indices;
+  if (what.component >= 0) given[component_axis(program_, what.array)] = integer(what.component);
+  each_entry(context_, what.array, given, [&](const EntryIndices& at) {
     if (what.is_in_registers)
       (void)values_.read(what.array, from, at, to);
     else
-      memories_.store(what.to, what.array, at, values_.value(what.array, from, at), to);
+      memories_.store(what.to, what.array, at,
+                      has_lanes_of_points && !memories_.has_points_in_lanes(from)
+                          ? memories_.load_vector(from, what.array, at)
+                          : values_.value(what.array, from, at),
+                      to);
   });
 }
 
@@ -87,6 +96,7 @@ void NestSteps::contract(const kernel::Step& step, const Do& what, Statements& t
   const auto& rows = family_of(step).rows;
   if (what.rows > 0) return contract_in_blocks(step, what, to);
   if (what.is_marched || gives(step.target, rows)) return contract_entries(step, what, to);
+  if (context_.has_point_lanes() && program_.direction_of(step) == 0) return contract_into_lanes(step, what, to);
   contract_lines(step, what, to);
 }
 
@@ -98,7 +108,7 @@ void NestSteps::contract_entries(const kernel::Step& step, const Do& what, State
   const NodePtr marched = what.is_marched ? values_.indices.at(col_axis) : nullptr;
   auto given = values_.indices;
   if (what.is_marched) given.erase(row_axis);
-  each_entry(program_, step.target, given, [&](const EntryIndices& at) {
+  each_entry(context_, step.target, given, [&](const EntryIndices& at) {
     NodePtr total;
     for (int k = 0; k < (what.is_marched ? 1 : matrix.cols); ++k) {
       const NodePtr col = what.is_marched ? marched : integer(k);
@@ -125,13 +135,26 @@ NodePtr NestSteps::matrix_entry(const kernel::ReferenceMatrix& matrix, const Nod
   return context_.load(table, iadd(imul(row, integer(matrix.cols)), col));
 }
 
+/// Lines along the first reference axis whose numbers are the same in all lanes to lines that stand there.
+void NestSteps::contract_into_lanes(const kernel::Step& step, const Do& what, Statements& to) {
+  const auto& matrix = program_.matrix_of(step);
+  const int from = values_.memory_of(step.source, what.from);
+  const auto line_to_vectors = [&](const EntryIndices& at) {
+    std::vector<NodePtr> line;
+    for (int k = 0; k < matrix.cols; ++k)
+      line.push_back(context_.define(to, "u", memories_.load_scalar(from, step.source, at, k)));
+    set_line(step, what, at, apply_into_vectors(context_, matrix, line), to);
+  };
+  each_entry(context_, step.target, values_.indices, line_to_vectors, family_of(step).rows);
+}
+
 /// Lines of the source, written out, to lines of the target.
 void NestSteps::contract_lines(const kernel::Step& step, const Do& what, Statements& to) {
   const auto& matrix = program_.matrix_of(step);
   const auto& family = family_of(step);
   const int from = values_.memory_of(step.source, what.from), into = target_memory(step, what);
   each_entry(
-      program_, step.target, values_.indices,
+      context_, step.target, values_.indices,
       [&](const EntryIndices& at) {
         if (matrix.is_data) {
           const auto entry = [&](int k) {
@@ -207,7 +230,7 @@ std::vector<NodePtr> NestSteps::target_line(const kernel::Step& step, const Do& 
                                             Statements& to) {
   const auto& rows = family_of(step).rows;
   const int from = what.sum >= 0 ? what.sum : values_.memory_of(step.target, what.to),
-            size = program_.product_of_extents(rows);
+            size = context_.product_of_indices(rows);
   std::vector<NodePtr> line;
   for (int r = 0; r < size; ++r) line.push_back(values_.read(step.target, from, numbered(program_, at, rows, r), to));
   return line;
@@ -238,6 +261,8 @@ void NestSteps::set_line(const kernel::Step& step, const Do& what, const EntryIn
   } else if (!begins)
     for (std::size_t r = 0; r < line.size(); ++r)
       line[r] = with_summand(line[r], values_.value(array, what.sum >= 0 ? what.sum : into, at_row(r)));
+  if (is_kept) // all before the first one is stored
+    for (auto& value : line) value = context_.define(to, "v", std::move(value));
   for (std::size_t r = 0; r < line.size(); ++r) values_.write(array, into, at_row(r), line[r], to);
   finish_sum(step, what, at, to);
 }
@@ -294,8 +319,8 @@ void NestSteps::butterflies(const kernel::Step& step, int from, int into, Statem
 void NestSteps::weigh(const kernel::Step& step, const Do& what, Statements& to) {
   const int from = values_.memory_of(step.target, memory_in_place(what)), into = target_memory(step, what);
   const std::string weights = context_.global(role::weights);
-  each_entry(program_, step.target, values_.indices, [&](const EntryIndices& at) {
-    const NodePtr weight = context_.fetch(weights, number_in_cell(program_, step.target, at));
+  each_entry(context_, step.target, values_.indices, [&](const EntryIndices& at) {
+    const NodePtr weight = context_.fetch(weights, number_in_cell(context_, step.target, at));
     const NodePtr weighed = operation(ScalarOp::mul, {weight, values_.value(step.target, from, at)});
     if (into >= 0 && memories_.is_cleared(into, step.target))
       memories_.store(into, step.target, at, weighed, to); // and does not add
@@ -316,7 +341,7 @@ void NestSteps::evaluate(Statements& to) {
     }
     const int axis = program_.point_axes[i];
     if (given.contains(axis)) return open(i + 1);
-    for (int k = 0; k < program_.extent(axis); ++k) {
+    for (int k = 0; k < context_.num_indices(axis); ++k) {
       values_.indices[axis] = integer(k);
       open(i + 1);
     }

@@ -21,6 +21,7 @@ private:
   // Contractions and other products.
   void contract(const kernel::Step& step, const Do& what, Statements& to);
   void contract_entries(const kernel::Step& step, const Do& what, Statements& to);
+  void contract_into_lanes(const kernel::Step& step, const Do& what, Statements& to);
   void contract_lines(const kernel::Step& step, const Do& what, Statements& to);
   void contract_by_halves(const kernel::Step& step, const Do& what, const EntryIndices& at, Statements& to);
   void contract_in_blocks(const kernel::Step& step, const Do& what, Statements& to);

@@ -10,57 +10,68 @@ using kernel::StepKind;
 
 namespace {
 
-/// Numbers of an array in a memory.
-int size_in(const kernel::TensorProgram& program, const Memory& memory, int array) {
-  const int last = program.tdim - 1;
-  int result = 1, layers = 1, components = 1;
-  for (const int number : program.array(array).axes) {
-    const auto& axis = program.axes[static_cast<std::size_t>(number)];
-    if (axis.kind == kernel::AxisKind::component) {
-      components = memory.is_of_component ? 1 : axis.extent;
-      continue;
-    }
-    if (axis.direction >= 0 && std::ranges::find(memory.keeps, axis.direction) == memory.keeps.end()) continue;
-    if (axis.direction == last) layers = axis.extent;
-    result *= axis.extent + (!memory.keeps.empty() && axis.direction == memory.keeps.back() ? memory.padding : 0);
-  }
-  return components * (memory.layer > 0 ? memory.layer * layers : result);
+bool keeps(const kernel::TensorProgram& program, const Memory& memory, int axis) {
+  const auto& of = program.axes[static_cast<std::size_t>(axis)];
+  if (of.kind == kernel::AxisKind::component) return !memory.is_of_component;
+  return of.direction < 0 || std::ranges::find(memory.keeps, of.direction) != memory.keeps.end();
+}
+/// The largest extent along the last reference axis of the arrays in a memory.
+int num_layers(const kernel::TensorProgram& program, const Memory& memory) {
+  int result = 1;
+  for (const auto& place : memory.places)
+    for (const int array : place)
+      for (const int axis : program.array(array).axes)
+        if (program.axes[static_cast<std::size_t>(axis)].direction == program.tdim - 1 && keeps(program, memory, axis))
+          result = std::max(result, program.extent(axis));
+  return result;
+}
+
+} // namespace
+
+int extent_in(const kernel::TensorProgram& program, const Memory& memory, int axis) {
+  const auto& of = program.axes[static_cast<std::size_t>(axis)];
+  const int lanes = of.direction == 0 && memory.points_in_lanes > 0 ? memory.points_in_lanes : 1;
+  return (of.extent + lanes - 1) / lanes;
+}
+
+namespace {
+
+/// The same, with what is left free behind each run of the last one.
+int room_in(const kernel::TensorProgram& program, const Memory& memory, int axis) {
+  const int direction = program.axes[static_cast<std::size_t>(axis)].direction;
+  const bool is_padded = direction >= 0 && !memory.keeps.empty() && direction == memory.keeps.back();
+  return extent_in(program, memory, axis) + (is_padded ? memory.padding : 0);
 }
 
 } // namespace
 
 std::vector<int> strides_of(const kernel::TensorProgram& program, const Memory& memory, int array) {
-  const int last = program.tdim - 1;
-  int layers = 1; // those of a component, of all arrays
-  if (memory.layer > 0 && std::ranges::find(memory.keeps, last) != memory.keeps.end())
-    for (const auto& place : memory.places)
-      for (const int other : place)
-        for (const int number : program.array(other).axes)
-          if (program.axes[static_cast<std::size_t>(number)].direction == last)
-            layers = std::max(layers, program.extent(number));
+  const int layers = memory.layer > 0 ? num_layers(program, memory) : 1;
   const auto& axes = program.array(array).axes;
   std::vector<int> result(axes.size(), 0);
   int stride = 1;
   for (std::size_t i = axes.size(); i-- > 0;) {
+    if (!keeps(program, memory, axes[i])) continue;
     const auto& axis = program.axes[static_cast<std::size_t>(axes[i])];
-    const bool is_component = axis.kind == kernel::AxisKind::component;
-    const bool is_kept =
-        is_component ? !memory.is_of_component
-                     : axis.direction < 0 || std::ranges::find(memory.keeps, axis.direction) != memory.keeps.end();
-    if (!is_kept) continue;
-    if (memory.layer > 0 && axis.direction == last) stride = memory.layer;
-    if (memory.layer > 0 && is_component) stride = memory.layer * layers;
+    if (memory.layer > 0 && axis.direction == program.tdim - 1) stride = memory.layer;
+    if (memory.layer > 0 && axis.kind == kernel::AxisKind::component) stride = memory.layer * layers;
     result[i] = stride;
-    stride *= axis.extent + (!memory.keeps.empty() && axis.direction == memory.keeps.back() ? memory.padding : 0);
+    stride *= room_in(program, memory, axes[i]);
   }
   return result;
 }
 
 int size_of(const kernel::TensorProgram& program, const Memory& memory) {
-  int result = 0;
+  const int layers = memory.layer > 0 ? num_layers(program, memory) : 1;
+  int result = memory.spare;
   for (const auto& place : memory.places) {
-    int largest = 0;
-    for (const int array : place) largest = std::max(largest, size_in(program, memory, array));
+    int largest = memory.layer > 0 ? memory.layer * layers : 1;
+    for (const int array : place) {
+      const auto strides = strides_of(program, memory, array);
+      const auto& axes = program.array(array).axes;
+      for (std::size_t i = 0; i < axes.size(); ++i)
+        largest = std::max(largest, strides[i] * room_in(program, memory, axes[i]));
+    }
     result += largest;
   }
   return result;

@@ -27,6 +27,8 @@ enum class LoopPlace : std::uint8_t {
   serial,
   unrolled,
   subbatches, ///< over no axes: the sub-batches of a pass one after the other
+  cells,      ///< over no axes: the cells of a sub-batch one after the other. Inside, what counts along the first
+              ///< reference axis stands in lanes, and its indices are those of vectors
   item_x,     ///< one index for each item along the first axis of the group; surplus items do nothing
   item_y,     ///< the same along the second axis
   turns       ///< along the first axis in as many turns as the items need
@@ -53,6 +55,11 @@ struct Memory {
   /// where no such index is kept. Arrays of different extents then have their layers at the same places.
   int layer = 0;
   bool is_of_component = false; ///< holds one component, whose index the loops around give
+  /// So many numbers along the first reference axis stand in lanes, those of one cell, the last vector of them not
+  /// always full. 0: cells stand there.
+  int points_in_lanes = 0;
+  bool has_cells = false; ///< `points_in_lanes`: holds all cells of a sub-batch, one after the other
+  int spare = 0;          ///< entries behind all others
 };
 
 /// What is done in a nest, with the indices that the loops around it give. Indices that they leave open are written
@@ -68,6 +75,7 @@ struct Do {
   };
   Action action = Action::step;
   int step = -1, array = -1;
+  int component = -1; ///< copies: of this component alone; -1: of all that no loop gives
   int from = -1, to = -1;
   int sum = -1;            ///< memory of what the step adds to; -1: that where the result goes
   bool is_marched = false; ///< loops around give the summed index of a contraction, and its free one is written out
@@ -92,6 +100,8 @@ struct Schedule {
   Nest nest;
 };
 
+/// Indices along an axis in a memory: numbers, or vectors of them.
+int extent_in(const kernel::TensorProgram& program, const Memory& memory, int axis);
 /// Distances in memory between entries of an array that follow each other along its axes; 0 where no index is kept.
 std::vector<int> strides_of(const kernel::TensorProgram& program, const Memory& memory, int array);
 /// Numbers that a memory takes per cell (shared) or item.

@@ -94,22 +94,30 @@ private:
       over_items(of, to);
       return;
     }
-    const bool has_subbatches =
-        std::ranges::any_of(of.loops, [](const Loop& loop) { return loop.place == LoopPlace::subbatches; });
+    const auto has_loop_over = [&](LoopPlace place) {
+      return std::ranges::find(of.loops, place, &Loop::place) != of.loops.end();
+    };
+    const bool has_cells = has_loop_over(LoopPlace::cells),
+               is_over_cells = has_cells || has_loop_over(LoopPlace::subbatches);
     const bool has_evaluation = evaluates(program_, of);
-    if (has_evaluation && !of.loops.empty() && !has_subbatches && !is_stage_begun_) {
+    if (has_evaluation && !of.loops.empty() && !is_over_cells && !is_stage_begun_) {
       steps_.stage().at_cell(to);
       is_stage_begun_ = true;
     }
     const auto outside = indices();
     const auto known = steps_.stage().known();
+    const auto lanes = context_.parallel_axis;
+    if (has_cells) context_.parallel_axis = ParallelAxis::point;
     std::vector<std::pair<std::string, Statements>> levels; // name of the variable, statements before what is inside
     const auto loops = loops_of(of);
     for (const auto& loop : loops) {
       levels.emplace_back(has_evaluation ? name_of_points(loop) : "", Statements{});
       auto& [name, statements] = levels.back();
       const bool is_of_points = !name.empty();
-      if (!is_of_points) name = loop.place == LoopPlace::subbatches ? "subbatch" : context_.fresh(letter_of(loop));
+      if (!is_of_points)
+        name = loop.place == LoopPlace::subbatches ? "subbatch"
+               : loop.place == LoopPlace::cells    ? "cell"
+                                                   : context_.fresh(letter_of(loop));
       bind(loop.axes, variable(name));
       if (is_of_points && program_.is_grid()) at_points_of(axis(loop.axes.front()).direction, statements);
     }
@@ -117,15 +125,19 @@ private:
     inside(of, body);
     indices() = outside;
     steps_.stage().restore(known);
+    const auto count_of = [&](const Loop& loop) {
+      return loop.place == LoopPlace::subbatches ? schedule_.subbatches
+             : loop.place == LoopPlace::cells    ? context_.plan[key::vector_width]
+                                                 : context_.product_of_indices(loop.axes);
+    };
     for (std::size_t l = loops.size(); l-- > 0;) {
       const auto& loop_of = loops[l];
       auto& [name, statements] = levels[l];
       statements.insert(statements.end(), body.begin(), body.end());
-      const int count =
-          loop_of.place == LoopPlace::subbatches ? schedule_.subbatches : program_.product_of_extents(loop_of.axes);
-      body = {loop(name, integer(count), block(std::move(statements)),
+      body = {loop(name, integer(count_of(loop_of)), block(std::move(statements)),
                    loop_of.place == LoopPlace::unrolled ? LoopStyle::unrolled : LoopStyle::rolled)};
     }
+    context_.parallel_axis = lanes;
     to.insert(to.end(), body.begin(), body.end());
   }
   /// The loops of a nest, whose indices are given, without those of one turn around what is written out.
@@ -136,7 +148,7 @@ private:
     });
     std::vector<Loop> result;
     for (const auto& loop : of.loops)
-      if (is_written_out && loop.place == LoopPlace::serial && program_.product_of_extents(loop.axes) == 1 &&
+      if (is_written_out && loop.place == LoopPlace::serial && context_.product_of_indices(loop.axes) == 1 &&
           !evaluates(program_, of))
         bind(loop.axes, integer(0));
       else

@@ -5,14 +5,14 @@
 
 namespace rafter::schedule {
 
-void each_entry(const kernel::TensorProgram& program, int array, const EntryIndices& given,
+void each_entry(const Context& context, int array, const EntryIndices& given,
                 const std::function<void(const EntryIndices& at)>& f, std::span<const int> but) {
-  const auto& axes = program.array(array).axes;
+  const auto& axes = context.program.array(array).axes;
   EntryIndices at = given;
   const std::function<void(std::size_t)> open = [&](std::size_t i) {
     if (i == axes.size()) return f(at);
     if (at.contains(axes[i]) || std::ranges::find(but, axes[i]) != but.end()) return open(i + 1);
-    for (int k = 0; k < program.extent(axes[i]); ++k) {
+    for (int k = 0; k < context.num_indices(axes[i]); ++k) {
       at[axes[i]] = integer(k);
       open(i + 1);
     }
@@ -30,17 +30,22 @@ EntryIndices numbered(const kernel::TensorProgram& program, EntryIndices at, std
   return at;
 }
 
-NodePtr number_in_cell(const kernel::TensorProgram& program, int array, const EntryIndices& at) {
+NodePtr number_in_cell(const Context& context, int array, const EntryIndices& at) {
+  const auto& program = context.program;
   NodePtr number = integer(0);
-  for (const int axis : std::span(program.array(array).axes).subspan(1))
-    number = iadd(imul(number, integer(program.extent(axis))), at.at(axis));
-  return number;
+  for (const int axis : std::span(program.array(array).axes).subspan(1)) {
+    const bool is_in_lanes = context.has_point_lanes() && program.axes[static_cast<std::size_t>(axis)].direction == 0;
+    const NodePtr& index = at.at(axis);
+    number = iadd(imul(number, integer(program.extent(axis))),
+                  is_in_lanes ? imul(index, integer(context.plan[key::vector_width])) : index);
+  }
+  return context.at_point(std::move(number));
 }
 
 ScheduleMemories::ScheduleMemories(Context& context, const Schedule& schedule)
     : context_(context), program_(context.program), schedule_(schedule) {
   for (const auto& memory : schedule_.memories) {
-    const int cells = memory.space == Space::shared ? schedule_.cells : 1;
+    const int cells = memory.space == Space::shared ? schedule_.cells : memory.has_cells ? memory.points_in_lanes : 1;
     context_.work(memory.name, std::int64_t{size_of(program_, memory)} * cells);
     context_.result.buffers.back().space = memory.space;
   }
@@ -85,6 +90,7 @@ NodePtr ScheduleMemories::entry(int number, int array, const EntryIndices& at) c
   }
   index = iadd(index, integer(constant));
   const auto& in = memory(number);
+  if (in.has_cells) return iadd(imul(variable("cell"), integer(size_of(program_, in))), index);
   if (in.space != Space::shared || schedule_.cells == 1) return index;
   return iadd(imul(item(2), integer(size_of(program_, in))), index); // each cell of the group has its own
 }
@@ -118,5 +124,42 @@ void ScheduleMemories::store(int number, int array, const EntryIndices& at, Node
 void ScheduleMemories::add(int number, int array, const EntryIndices& at, NodePtr value, Statements& to) const {
   to.push_back(schedule::add(memory(number).name, context_.work_entry(entry(number, array, at)), std::move(value)));
 }
+
+NodePtr ScheduleMemories::load_scalar(int number, int array, EntryIndices at, int along_first) const {
+  const int axis = first_axis(array), lanes = memory(number).points_in_lanes;
+  at[axis] = integer(lanes > 0 ? 0 : along_first);
+  const NodePtr first = imul(entry(number, array, at), integer(context_.plan[key::vector_width]));
+  return context_.load(memory(number).name, iadd(first, lanes > 0 ? integer(along_first) : variable("cell")));
+}
+
+NodePtr ScheduleMemories::load_vector(int number, int array, const EntryIndices& at) const {
+  const int width = context_.plan[key::vector_width], axis = first_axis(array);
+  const auto first = static_cast<int>(at.at(axis)->integer) * width;
+  const int last = program_.extent(axis) - 1 - first;
+  auto from = at;
+  from[axis] = iadd(integer(first), last < width - 1 ? imin(lane(), integer(last)) : lane());
+  return context_.load(memory(number).name, iadd(imul(entry(number, array, from), integer(width)), variable("cell")));
+}
+
+void ScheduleMemories::transpose(int from, int to, int array, Statements& statements) const {
+  const int lanes = memory(from).points_in_lanes, points = program_.extent(first_axis(array)),
+            in_row = (points + lanes - 1) / lanes * lanes, num_rows = program_.size(array) / points,
+            dropped = num_rows * points; // the place of lanes that hold nothing
+  std::vector<int> places, starts;
+  for (int row = 0; row < num_rows; ++row)
+    for (int i = 0; i < in_row; ++i) places.push_back(i < points ? row * points + i : dropped);
+  for (int cell = 0; cell < lanes; ++cell) starts.push_back(cell * num_rows * in_row);
+  const std::string t = context_.fresh("t"), k = context_.fresh("k");
+  const NodePtr first = imul(variable(t), integer(lanes));
+  const NodePtr start = iload(context_.integers("cell_starts", starts), lane());
+  const NodePtr place = iload(context_.integers("line_entries", places), iadd(first, variable(k)));
+  const NodePtr moved = context_.load(memory(from).name, iadd(iadd(start, first), variable(k)));
+  const NodePtr move = schedule::store(memory(to).name, context_.work_entry(place), moved);
+  statements.push_back(loop(t, integer(std::int64_t{num_rows} * in_row / lanes),
+                            block({loop(k, integer(lanes), block({move}), LoopStyle::run)})));
+}
+
+/// The axis of an array along the first reference axis.
+int ScheduleMemories::first_axis(int array) const { return program_.array(array).axes.back(); }
 
 } // namespace rafter::schedule

@@ -15,13 +15,15 @@ namespace rafter::schedule {
 using EntryIndices = std::map<int, NodePtr>;
 
 /// Calls f(indices) for all entries of an array, with the indices that are given; the others are written out, but for
-/// those along the axes `but`, which f gives.
-void each_entry(const kernel::TensorProgram& program, int array, const EntryIndices& given,
+/// those along the axes `but`, which f gives. Where points stand in lanes, those along the first reference axis are
+/// indices of vectors.
+void each_entry(const Context& context, int array, const EntryIndices& given,
                 const std::function<void(const EntryIndices& at)>& f, std::span<const int> but = {});
 /// The indices with number `number` along axes that are counted as one.
 EntryIndices numbered(const kernel::TensorProgram& program, EntryIndices at, std::span<const int> axes, int number);
-/// Number of a dof or point of the whole cell, by the axes of an array behind that of components.
-NodePtr number_in_cell(const kernel::TensorProgram& program, int array, const EntryIndices& at);
+/// Number of a dof or point of the whole cell, by the axes of an array behind that of components. Where points stand in
+/// lanes, it is that of the point in the lane.
+NodePtr number_in_cell(const Context& context, int array, const EntryIndices& at);
 /// The axis of components of an array.
 inline int component_axis(const kernel::TensorProgram& program, int array) { return program.array(array).axes.front(); }
 
@@ -33,11 +35,20 @@ public:
   ScheduleMemories(Context& context, const Schedule& schedule);
 
   const std::string& name(int number) const { return memory(number).name; }
+  bool has_points_in_lanes(int number) const { return memory(number).points_in_lanes > 0; }
   /// Says whether what is written adds, as to all arrays that a schedule clears.
   bool is_cleared(int number, int array) const { return cleared_.contains({array, number}); }
   NodePtr load(int number, int array, const EntryIndices& at) const;
   void store(int number, int array, const EntryIndices& at, NodePtr value, Statements& to) const;
   void add(int number, int array, const EntryIndices& at, NodePtr value, Statements& to) const;
+  /// A number along the first reference axis, whose index `at` leaves out, the same in all lanes: of the cell at hand
+  /// where points stand in lanes.
+  NodePtr load_scalar(int number, int array, EntryIndices at, int along_first) const;
+  /// The numbers of the cell at hand along the first reference axis from that on whose index `at` gives as an index of
+  /// vectors, one in each lane, from a memory in which cells stand in lanes. The last one is repeated.
+  NodePtr load_vector(int number, int array, const EntryIndices& at) const;
+  /// Moves an array from a memory of points in lanes that has all cells to one of cells in lanes.
+  void transpose(int from, int to, int array, Statements& statements) const;
   /// Number of the entry.
   NodePtr entry(int number, int array, const EntryIndices& at) const;
   /// The places of dofs that fill an array. `field`: null where they fill it in their order.
@@ -45,6 +56,7 @@ public:
 
 private:
   void find_cleared(const Nest& of);
+  int first_axis(int array) const;
   /// Where the entries of an array stand in a memory.
   struct ArrayPlace {
     int begin = 0;

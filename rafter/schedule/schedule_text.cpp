@@ -43,11 +43,13 @@ private:
       for (const int array : place) arrays.push_back(program_.array(array).name);
       places.push_back(fmt::format("{}", fmt::join(arrays, "|")));
     }
+    if (memory.has_cells) kept.emplace_back("cell");
     if (!memory.is_of_component) kept.emplace_back("c");
     for (const int direction : memory.keeps) kept.emplace_back(1, "ijk"[direction]);
-    return fmt::format("{}: {}  {}[{}]{}{}\n", memory.name, fmt::join(places, " "),
+    return fmt::format("{}: {}  {}[{}]{}{}{}\n", memory.name, fmt::join(places, " "),
                        memory.space == Space::shared ? "shared" : "work", fmt::join(kept, " "),
                        memory.padding > 0 ? fmt::format("+{}", memory.padding) : "",
+                       memory.points_in_lanes > 0 ? fmt::format(" {} in lanes", memory.points_in_lanes) : "",
                        memory.layer > 0 ? fmt::format(" layers of {}", memory.layer) : "");
   }
   std::string axis_name(int axis) const { return program_.axes[static_cast<std::size_t>(axis)].name; }
@@ -55,7 +57,7 @@ private:
   std::string loop_text(const Loop& loop) const {
     std::vector<std::string> names;
     for (const int axis : loop.axes) names.push_back(axis_name(axis));
-    static constexpr std::array places{"", ":unrolled", "subbatches", ":item_x", ":item_y", ":turns"};
+    static constexpr std::array places{"", ":unrolled", "subbatches", "cells", ":item_x", ":item_y", ":turns"};
     const auto counted = fmt::format("{}", fmt::join(names, " "));
     return (names.size() > 1 ? "(" + counted + ")" : counted) + places.at(static_cast<std::size_t>(loop.place));
   }
@@ -74,7 +76,8 @@ private:
     case Do::Action::clear:
       return fmt::format("{} = 0 in {}", program_.array(what.array).name, memory_name(what.to));
     case Do::Action::copy:
-      return way(what, program_.array(what.array).name + " copy");
+      return way(what, program_.array(what.array).name +
+                           (what.component >= 0 ? fmt::format("[{}] copy", what.component) : " copy"));
     case Do::Action::begin_integrals:
       return "integrals = 0";
     case Do::Action::end_integrals:

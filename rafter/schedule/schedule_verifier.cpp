@@ -28,21 +28,35 @@ public:
     require_that(schedule_.items[0] > 0 && schedule_.items[1] > 0 && schedule_.cells > 0, "a group without items");
     for (const auto& memory : schedule_.memories)
       for (const auto& place : memory.places)
-        for (const int array : place)
+        for (const int array : place) {
           require_that(array >= 0 && array < static_cast<int>(program_.arrays.size()),
                        "memory " + memory.name + " holds an unknown array");
+          check_layers(memory, array);
+        }
     visit(schedule_.nest);
     for (std::size_t s = 0; s < times_done_.size(); ++s)
       require_that(times_done_[s] == 1, fmt::format("step {} is done {} times", s, times_done_[s]));
   }
 
 private:
+  /// Checks that what an array has at one index along an axis fits between this and the next one.
+  void check_layers(const Memory& memory, int array) const {
+    const auto strides = strides_of(program_, memory, array);
+    const auto& axes = program_.array(array).axes;
+    int needed = 1;
+    for (std::size_t i = axes.size(); i-- > 0;) {
+      if (strides[i] == 0) continue;
+      require_that(strides[i] >= needed, fmt::format("layers of {} overlap in memory {}", name_of(array), memory.name));
+      needed = strides[i] * extent_in(program_, memory, axes[i]);
+    }
+  }
   void visit(const Nest& nest) {
     const auto num_bound = bound_.size(), num_counted = counted_.size();
     bool has_items = false;
     std::set<LoopPlace> over_items;
     for (const auto& loop : nest.loops) {
-      require_that(loop.axes.empty() == (loop.place == LoopPlace::subbatches), "a loop over no axis");
+      const bool is_over_cells = loop.place == LoopPlace::subbatches || loop.place == LoopPlace::cells;
+      require_that(loop.axes.empty() == is_over_cells, "a loop over no axis");
       require_that(loop.axes.size() <= 1 || (loop.place != LoopPlace::item_x && loop.place != LoopPlace::item_y),
                    "loops over items along an axis of a group count one axis");
       const bool is_over_items = loop.place >= LoopPlace::item_x;
@@ -160,17 +174,17 @@ private:
           fmt::format("no loop gives the index {} of {} in memory {}", name_of_axis(axis), name_of(array), in.name));
     }
     for (const auto& counted : counted_)
-      require_that(are_side_by_side(counted, axes, strides),
+      require_that(are_side_by_side(counted, axes, strides, in),
                    fmt::format("axes that a loop counts as one do not stand side by side in {}", name_of(array)));
   }
-  bool are_side_by_side(const std::vector<int>& counted, const std::vector<int>& axes,
-                        const std::vector<int>& strides) const {
+  bool are_side_by_side(const std::vector<int>& counted, const std::vector<int>& axes, const std::vector<int>& strides,
+                        const Memory& in) const {
     const auto first = std::ranges::find_first_of(axes, counted);
     if (first == axes.end()) return true;
     auto i = static_cast<std::size_t>(first - axes.begin());
     if (i + counted.size() > axes.size() || !std::equal(counted.begin(), counted.end(), first)) return false;
     for (const std::size_t end = i + counted.size() - 1; i < end; ++i)
-      if (strides[i] != strides[i + 1] * program_.extent(axes[i + 1])) return false;
+      if (strides[i] != strides[i + 1] * extent_in(program_, in, axes[i + 1])) return false;
     return true;
   }
   void read(int array, int given, const std::vector<int>& summed = {},

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 
+#include <rafter/schedule/contraction_keys.hpp>
 #include <rafter/schedule/fused_cells.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
+#include <rafter/schedule/plan.hpp>
 #include <rafter/schedule/planning_problem.hpp>
 #include <rafter/schedule/simd_points.hpp>
 
 namespace rafter::schedule {
-
-bool accepts_simd_points(const LoweringInput& input, const Plan& plan) {
-  const auto& program = *input.program;
-  // Sums over points and stored data would need the number of points in the last, partly filled vector.
-  const bool has_tests_alone = std::ranges::all_of(
-      program.function.outputs, [](const auto& output) { return output.kind == kernel::OutputKind::test; });
-  return input.target.has_lanes && plan[key::vector_width] > 1 && !input.has_lists && can_fuse(program) &&
-         !program.integrations.empty() && has_tests_alone;
-}
 
 bool may_try_simd_points(const PlanningProblem& problem, const Plan& plan) {
   const int vector_width = usual_width(problem.cells_per_batch, problem.register_width),
@@ -25,11 +19,17 @@ bool may_try_simd_points(const PlanningProblem& problem, const Plan& plan) {
          has_large_arrays(problem, vector_width) && fills;
 }
 
-LoopProgram lower_simd_points(const LoweringInput& input, const Plan& plan) {
-  Context context(input, plan, ParallelAxis::cell);
-  Statements body;
-  lower_fused_points(context, body);
-  return finished(context, std::move(body));
+std::optional<Schedule> schedule_simd_points(const LoweringInput& input, const Plan& plan) {
+  const auto& program = *input.program;
+  // Sums over points and stored data would need the number of points in the last, partly filled vector.
+  const bool has_tests_alone = std::ranges::all_of(
+      program.function.outputs, [](const auto& output) { return output.kind == kernel::OutputKind::test; });
+  if (!input.target.has_lanes || plan[key::vector_width] == 1 || input.has_lists || !has_tests_alone ||
+      !has_equal_extents(program))
+    return std::nullopt;
+  const auto stages = collocated_stages(program);
+  if (!stages || stages->results.empty()) return std::nullopt;
+  return schedule_fused_points(input, plan, *stages);
 }
 
 } // namespace rafter::schedule

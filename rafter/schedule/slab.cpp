@@ -3,65 +3,36 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include <rafter/schedule/cell_per_item.hpp>
+#include <rafter/schedule/collocated_stages.hpp>
 #include <rafter/schedule/group_cells.hpp>
 #include <rafter/schedule/mapping_keys.hpp>
+#include <rafter/schedule/nest_loops.hpp>
 #include <rafter/schedule/schedule_lowering.hpp>
 
 namespace rafter::schedule {
 
 namespace {
 
-using kernel::StepKind;
-
 class Slab {
 public:
-  explicit Slab(const kernel::TensorProgram& program)
-      : program_(program), last_(program.tdim - 1), march_({{program.point_axes.front()}, LoopPlace::unrolled}) {}
+  Slab(const kernel::TensorProgram& program, const CollocatedStages& stages)
+      : program_(program), stages_(stages), last_(program.tdim - 1) {}
 
-  std::optional<Schedule> run() {
-    for (const auto& evaluation : program_.evaluations) read(evaluation);
-    for (std::size_t o = 0; o < program_.integrations.size(); ++o) prepare(program_.integrations[o]);
-    if (is_declined_) return std::nullopt;
+  Schedule run() && {
+    for (const auto& field : stages_.fields) read(field);
+    for (const auto& result : stages_.results) prepare(result);
     march();
-    for (const auto& integration : program_.integrations)
-      if (!is_declined_) write(integration);
-    if (is_declined_) return std::nullopt;
+    for (const auto& result : stages_.results) write(result);
     schedule_.items = {program_.points_along(0), last_ == 2 ? program_.points_along(1) : 1};
     return std::move(schedule_);
   }
 
 private:
-  // --- parts of the program -----------------------------------------------------------------------------------------
-  template <class Matches> int step_where(const Matches& matches) {
-    const auto found = std::ranges::find_if(program_.steps, matches);
-    if (found == program_.steps.end()) is_declined_ = true;
-    return static_cast<int>(found - program_.steps.begin());
-  }
-  int contraction_of(int source) {
-    return step_where([&](const auto& step) { return step.kind == StepKind::contract && step.source == source; });
-  }
-  /// Contractions from one array to another, along each axis in turn; none where both are one.
-  std::vector<int> chain(int from, int to) {
-    std::vector<int> result;
-    while (from != to && !is_declined_) {
-      const int step = step_where([&](const auto& s) {
-        return s.kind == StepKind::contract && s.source == from &&
-               program_.families[static_cast<std::size_t>(s.family)].rows !=
-                   program_.families[static_cast<std::size_t>(s.family)].cols;
-      });
-      if (is_declined_) break;
-      result.push_back(step);
-      from = program_.steps[static_cast<std::size_t>(step)].target;
-    }
-    if (!result.empty() && static_cast<int>(result.size()) != program_.tdim) is_declined_ = true;
-    return result;
-  }
-  int axis_of(int array, int direction) const { // component first, then the last direction
-    return program_.array(array).axes[static_cast<std::size_t>(program_.tdim - direction)];
-  }
   int target(int step) const { return program_.steps[static_cast<std::size_t>(step)].target; }
+  int source(int step) const { return program_.steps[static_cast<std::size_t>(step)].source; }
 
   // --- parts of the schedule ----------------------------------------------------------------------------------------
   std::vector<int> inner() const { return last_ == 2 ? std::vector{1, 0} : std::vector{0}; } // slowest first
@@ -78,7 +49,8 @@ private:
   Nest layer(int array, std::vector<Do> what) const {
     Nest result;
     for (int direction = last_ - 1; direction >= 0; --direction)
-      result.loops.push_back({{axis_of(array, direction)}, direction == 0 ? LoopPlace::item_x : LoopPlace::item_y});
+      result.loops.push_back(
+          over_axis(program_, array, direction, direction == 0 ? LoopPlace::item_x : LoopPlace::item_y));
     for (auto& each : what) result.body.emplace_back(each);
     return result;
   }
@@ -90,41 +62,31 @@ private:
 
   /// A field from its dofs to a fibre of values in the points: along the axes of a layer through shared memory, then
   /// along the last one in registers.
-  void read(const kernel::CollocatedEvaluation& v) {
+  void read(const FieldSteps& field) {
     const std::string number = std::to_string(fields_.size());
-    const int reading = step_where([&](const auto& step) {
-      return (step.kind == StepKind::gather || step.kind == StepKind::load_nodes) && step.target == v.dofs;
-    });
-    Field field{.values = v.values, .fibre = fibre("x" + number, v.values)};
-    int dofs = field.fibre;
-    const auto steps = chain(v.dofs, v.values);
-    if (is_declined_) return;
-    if (!steps.empty()) dofs = fibre("dofs" + number, v.dofs);
-    add(layer(v.dofs, {step_of(reading, -1, dofs)}));
-    const bool has_inner = v.derivatives[0] >= 0 || (last_ == 2 && v.derivatives[1] >= 0);
-    if (has_inner || !steps.empty())
-      field.shared = memory("layer" + number, Space::shared, inner(), {v.values, v.dofs});
-    for (int direction = 0; direction < last_; ++direction)
-      if (v.derivatives[static_cast<std::size_t>(direction)] >= 0) field.shared_is_read = true;
-    if (!steps.empty()) {
-      const int fine = interpolate(number, v.dofs, dofs, field.shared, steps);
-      add(layer(v.values, {step_of(steps.back(), fine, field.fibre)}));
+    FieldMemories memories{.fibre = fibre("x" + number, field.values)};
+    const bool interpolates = !field.interpolation.empty();
+    const int dofs = interpolates ? fibre("dofs" + number, field.dofs) : memories.fibre;
+    add(layer(field.dofs, {step_of(field.reading, -1, dofs)}));
+    const bool has_inner = field.derivatives[0] >= 0 || (last_ == 2 && field.derivatives[1] >= 0);
+    if (has_inner || interpolates)
+      memories.shared = memory("layer" + number, Space::shared, inner(), {field.values, field.dofs});
+    memories.shared_is_read = has_inner;
+    if (interpolates) {
+      const int fine = contract_layers(number, field.dofs, dofs, memories.shared, field.interpolation);
+      add(layer(field.values, {step_of(field.interpolation.back(), fine, memories.fibre)}));
     }
-    for (const int array : v.derivatives)
-      if (array >= 0)
-        field.derivatives.push_back(
-            step_where([&](const auto& step) { return step.kind == StepKind::contract && step.target == array; }));
-    fields_.push_back(std::move(field));
+    fields_.push_back(memories);
   }
-  /// All contractions of a chain but the last, layer by layer; the memory of fibres that they leave.
-  int interpolate(const std::string& number, int array, int fibres, int shared, const std::vector<int>& steps) {
+  /// Contractions along the axes of a layer, layer by layer; the memory of fibres that they leave.
+  int contract_layers(const std::string& number, int array, int fibres, int shared, std::span<const int> steps) {
     const int done = fibre("fibre" + number, target(steps[static_cast<std::size_t>(last_) - 1]));
-    Nest nest{.loops = {{{axis_of(array, last_)}, LoopPlace::unrolled}}, .body = {}};
+    Nest nest = nest_of({over_axis(program_, array, last_, LoopPlace::unrolled)}, {});
     nest.body.emplace_back(layer(array, {copy_of(array, fibres, shared)}));
     int from = shared;
-    for (int direction = 0; direction < last_; ++direction) {
-      const int step = steps[static_cast<std::size_t>(direction)];
-      const int into = direction + 1 < last_ ? memory("inner" + number, Space::shared, inner(), {target(step)}) : done;
+    for (int turn = 0; turn < last_; ++turn) {
+      const int step = steps[static_cast<std::size_t>(turn)];
+      const int into = turn + 1 < last_ ? memory("inner" + number, Space::shared, inner(), {target(step)}) : done;
       nest.body.emplace_back(layer(target(step), {step_of(step, from, into)}));
       from = into;
     }
@@ -132,107 +94,81 @@ private:
     return done;
   }
 
-  void prepare(const kernel::CollocatedIntegration& w) {
+  void prepare(const ResultSteps& result) {
     const std::string number = std::to_string(results_.size());
-    Result result;
-    for (int direction = 0; direction <= last_; ++direction) {
-      const int array = w.derivatives[static_cast<std::size_t>(direction)];
-      if (array < 0) continue;
-      const int step = contraction_of(array);
-      if (is_declined_) return;
-      result.total = target(step);
-      if (direction == last_)
-        result.along_last = step;
-      else {
-        result.along_layer.push_back(step);
-        (void)memory(direction == 0 ? "flux" + number : "second" + number, Space::shared, inner(), {array});
-      }
-    }
-    if (w.values >= 0) result.total = w.values;
-    result.fibre = fibre("y" + number, result.total);
-    results_.push_back(std::move(result));
+    for (int direction = 0; direction < last_; ++direction)
+      if (const int step = result.derivatives[static_cast<std::size_t>(direction)]; step >= 0)
+        (void)memory((direction == 0 ? "flux" : "second") + number, Space::shared, inner(), {source(step)});
+    results_.push_back(fibre("y" + number, result.total));
   }
 
   /// The march over layers: derivatives, QFunction, transposed derivatives.
   void march() {
-    for (const auto& result : results_)
-      add(layer(result.total, {{.action = Do::Action::clear, .array = result.total, .to = result.fibre}}));
-    Nest nest{.loops = {march_}, .body = {}};
-    const int points = program_.evaluations.empty() ? results_.front().total : fields_.front().values;
+    for (std::size_t r = 0; r < results_.size(); ++r) {
+      const int total = stages_.results[r].total;
+      add(layer(total, {{.action = Do::Action::clear, .array = total, .to = results_[r]}}));
+    }
+    Nest nest{.loops = {{{program_.point_axes.front()}, LoopPlace::unrolled}}, .body = {}};
+    const int points = stages_.fields.empty() ? stages_.results.front().total : stages_.fields.front().values;
     std::vector<Do> copies, at_points, behind;
-    for (const auto& field : fields_) {
-      if (field.shared_is_read) copies.push_back(copy_of(field.values, field.fibre, field.shared));
-      for (const int step : field.derivatives) {
-        const bool is_last = program_.direction_of(program_.steps[static_cast<std::size_t>(step)]) == last_;
-        at_points.push_back(step_of(step, is_last ? field.fibre : field.shared, -1));
-      }
+    for (std::size_t f = 0; f < fields_.size(); ++f) {
+      const auto& field = stages_.fields[f];
+      if (fields_[f].shared_is_read) copies.push_back(copy_of(field.values, fields_[f].fibre, fields_[f].shared));
+      for (int direction = 0; direction <= last_; ++direction)
+        if (const int step = field.derivatives[static_cast<std::size_t>(direction)]; step >= 0)
+          at_points.push_back(step_of(step, direction == last_ ? fields_[f].fibre : fields_[f].shared, -1));
     }
-    at_points.push_back({.step = step_where([](const auto& step) { return step.kind == StepKind::evaluate; })});
-    for (const auto& result : results_) {
-      if (result.along_last >= 0)
-        at_points.push_back({.step = result.along_last, .to = result.fibre, .is_marched = true});
-      for (const int step : result.along_layer) behind.push_back(step_of(step, -1, result.fibre));
-    }
+    at_points.push_back({.step = stages_.evaluation});
+    for (std::size_t r = 0; r < results_.size(); ++r)
+      for (int direction = 0; direction <= last_; ++direction)
+        if (const int step = stages_.results[r].derivatives[static_cast<std::size_t>(direction)]; step >= 0)
+          (direction == last_ ? at_points : behind)
+              .push_back({.step = step, .to = results_[r], .is_marched = direction == last_});
     for (auto* what : {&copies, &at_points, &behind})
       if (!what->empty()) nest.body.emplace_back(layer(points, std::move(*what)));
     add(std::move(nest));
   }
 
   /// A fibre of results to the dofs: weights, or the transposed interpolation.
-  void write(const kernel::CollocatedIntegration& w) {
-    const std::string number = "_" + std::to_string(written_);
-    const auto& result = results_[static_cast<std::size_t>(written_++)];
-    const bool is_weighed = std::ranges::all_of(w.interpolation, [](int matrix) { return matrix < 0; });
-    int array = result.total, fibres = result.fibre;
-    if (is_weighed) {
-      const int weighing =
-          step_where([&](const auto& step) { return step.kind == StepKind::weigh && step.target == array; });
-      add(layer(array, {step_of(weighing, -1, fibres)}));
-    } else {
-      std::vector<int> steps;
-      for (int direction = 0; direction <= last_; ++direction) {
-        const auto last = steps.empty() ? result.total : target(steps.back());
-        steps.push_back(step_where([&](const auto& s) { return s.kind == StepKind::contract && s.source == last; }));
-        if (is_declined_) return;
-      }
-      const int shared = memory("layer" + number, Space::shared, inner(), {result.total});
-      const int done = interpolate(number, result.total, fibres, shared, steps);
-      array = target(steps.back());
-      fibres = fibre("dofs" + number, array);
-      add(layer(array, {step_of(steps.back(), done, fibres)}));
+  void write(const ResultSteps& result) {
+    const std::string number = "_" + std::to_string(num_written_);
+    int array = result.total, fibres = results_[num_written_++];
+    if (result.weighing >= 0)
+      add(layer(array, {step_of(result.weighing, -1, fibres)}));
+    else {
+      const int first = result.restriction.front();
+      const int coarse = fibre("coarse" + number, target(first));
+      add(layer(array, {step_of(first, fibres, coarse)}));
+      array = target(first);
+      const int shared = memory("layer" + number, Space::shared, inner(), {array});
+      fibres = contract_layers(number, array, coarse, shared, std::span(result.restriction).subspan(1));
+      array = target(result.restriction.back());
     }
-    const int writing =
-        step_where([&](const auto& step) { return step.kind == StepKind::scatter && step.source == array; });
-    add(layer(array, {step_of(writing, fibres, -1)}));
+    add(layer(array, {step_of(result.writing, fibres, -1)}));
   }
 
-  struct Field {
-    int values = -1, fibre = -1, shared = -1; ///< array; its memories
-    bool shared_is_read = false;              ///< derivatives are taken along axes of the layer
-    std::vector<int> derivatives{};           ///< steps
-  };
-  struct Result {
-    int total = -1, fibre = -1;
-    int along_last = -1;            ///< step
-    std::vector<int> along_layer{}; ///< steps
+  struct FieldMemories {
+    int fibre = -1, shared = -1;
+    bool shared_is_read = false; ///< derivatives are taken along axes of the layer
   };
   const kernel::TensorProgram& program_;
+  const CollocatedStages& stages_;
   int last_; ///< direction of the march
-  Loop march_;
   Schedule schedule_;
-  std::vector<Field> fields_;
-  std::vector<Result> results_;
-  int written_ = 0;
-  bool is_declined_ = false;
+  std::vector<FieldMemories> fields_;
+  std::vector<int> results_; ///< memories of fibres
+  std::size_t num_written_ = 0;
 };
 
 } // namespace
 
 std::optional<Schedule> schedule_slab(const LoweringInput& input, const Plan& plan) {
   const auto& program = *input.program;
-  if (!can_schedule(input, plan) || program.integrations.empty()) return std::nullopt;
-  auto result = Slab(program).run();
-  if (result && !take_cells(*result, input, plan)) return std::nullopt;
+  if (!can_schedule(input, plan)) return std::nullopt;
+  const auto stages = collocated_stages(program);
+  if (!stages || stages->results.empty()) return std::nullopt;
+  auto result = Slab(program, *stages).run();
+  if (!take_cells(result, input, plan)) return std::nullopt;
   return result;
 }
 

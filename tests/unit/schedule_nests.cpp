@@ -155,9 +155,9 @@ Schedule fused(const kernel::TensorProgram& program) {
       dofs, {made.nest_of(dofs, 0, {{.step = before[0]}}, false), made.nest_of(values, 1, std::move(column), false)});
   made.nest(values, 0, std::move(lines));
   made.nest(values, 2, {{.step = evaluation}}, false);
-  made.nest(total, 1, {{.step = transposed[1], .to = summed, .sum = at_points}});
-  made.nest(total, 0, {{.step = transposed[0], .sum = summed, .is_in_registers = true}, {.step = behind[0]}});
-  made.nest(made.step(behind[0]).target, 1, {{.step = behind[1]}});
+  made.nest(total, 0, {{.step = transposed[0], .to = summed, .sum = at_points}});
+  made.nest(total, 1, {{.step = transposed[1], .sum = summed, .is_in_registers = true}, {.step = behind[0]}});
+  made.nest(made.step(behind[0]).target, 0, {{.step = behind[1]}});
   made.nest(dofs, -1, {{.step = made.num_steps() - 1}});
   return made.schedule();
 }
@@ -240,6 +240,7 @@ TEST(Nests, AreRefusedWithTheReason) {
     const auto& step = program.steps[static_cast<std::size_t>(std::get<Do>(line.body.front()).step)];
     line.loops.push_back({program.families[static_cast<std::size_t>(step.family)].cols});
   });
+  expect("overlap in memory values", [&](Schedule& of) { of.memories.front().layer = 4; });
   expect("is added to before it is written", [&](Schedule& of) { std::get<Do>(nest(of, 4).body.front()).sum = -1; });
   expect("is read in another nest than it is made in", [&](Schedule& of) {
     nest(of, 5).body.insert(nest(of, 5).body.begin() + 1, Nest{.loops = {}, .body = {}});

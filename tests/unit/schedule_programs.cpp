@@ -10,6 +10,7 @@
 #include <rafter/operator/linear_form.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/schedule/counts.hpp>
+#include <rafter/kernel/tensor_program.hpp>
 #include <rafter/schedule/mapping.hpp>
 #include <rafter/schedule/mapping_keys.hpp>
 #include <tests/support/operator_problems.hpp>
@@ -24,13 +25,14 @@ struct Printed {
 
 TEST(Lowering, BatchesThatAreNoGroupsOfLanesAreRefused) {
   schedule::Plan plan;
+  const kernel::TensorProgram program;
+  schedule::LoweringInput input;
+  input.program = &program;
   for (const int cells_per_batch : {4, 12, 20}) {
-    schedule::LoweringInput input;
     input.access.cells_per_batch = cells_per_batch;
     EXPECT_THROW((void)schedule::lower(input, plan), base::InternalError) << cells_per_batch;
   }
   plan.set(schedule::key::vector_width, 4).set(schedule::key::subbatches, 4);
-  schedule::LoweringInput input;
   input.access.cells_per_batch = 8;
   EXPECT_THROW((void)schedule::lower(input, plan), base::InternalError);
 }

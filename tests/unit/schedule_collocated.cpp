@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The stages of collocated programs are found from their steps, and fused schedules keep few arrays of all points.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include <rafter/schedule/collocated_stages.hpp>
+#include <rafter/schedule/fused_cells.hpp>
+#include <rafter/schedule/plan.hpp>
+#include <tests/support/kernel_forms.hpp>
+
+namespace rafter::test {
+namespace {
+
+using element::Shape;
+using kernel::Contraction;
+using kernel::StepKind;
+using schedule::collocated_stages;
+
+kernel::TensorProgram program_of(const std::string& text, Shape shape = Shape::hexahedron,
+                                 mesh::MapKind map = mesh::MapKind::affine,
+                                 Contraction contraction = Contraction::collocated, int points = 5,
+                                 element::QuadratureKind kind = element::QuadratureKind::gauss) {
+  return tensor_program(qfunction(text, shape, map), 3, points, contraction, 1, kind);
+}
+
+TEST(CollocatedStages, HaveAStepAlongEachAxisInTheOrderInWhichTheyAreDone) {
+  const auto program = program_of(helmholtz(), Shape::hexahedron, mesh::MapKind::isoparametric);
+  const auto stages = collocated_stages(program);
+  ASSERT_TRUE(stages.has_value());
+  const auto directions = [&](const std::vector<int>& steps) {
+    std::vector<int> result;
+    for (const int step : steps) result.push_back(program.direction_of(program.steps[static_cast<std::size_t>(step)]));
+    return result;
+  };
+  ASSERT_EQ(stages->fields.size(), 2U); // the unknown and the geometry
+  for (const auto& field : stages->fields) {
+    EXPECT_EQ(directions(field.interpolation), (std::vector{0, 1, 2}));
+    EXPECT_NE(field.dofs, field.values);
+    EXPECT_EQ(directions({field.derivatives.begin(), field.derivatives.end()}), (std::vector{0, 1, 2}));
+  }
+  EXPECT_EQ(program.steps[static_cast<std::size_t>(stages->fields[1].reading)].kind, StepKind::load_nodes);
+  EXPECT_EQ(program.steps[static_cast<std::size_t>(stages->evaluation)].kind, StepKind::evaluate);
+  ASSERT_EQ(stages->results.size(), 1U);
+  const auto& result = stages->results.front();
+  EXPECT_EQ(result.values, result.total); // derivatives are added to what multiplies the values
+  EXPECT_EQ(directions(result.restriction), (std::vector{2, 1, 0}));
+  EXPECT_LT(result.weighing, 0);
+}
+
+TEST(CollocatedStages, WeighWhereNodesArePoints) {
+  const auto program = program_of(laplace(), Shape::quadrilateral, mesh::MapKind::affine, Contraction::collocated, 4,
+                                  element::QuadratureKind::gll);
+  const auto stages = collocated_stages(program);
+  ASSERT_TRUE(stages.has_value());
+  EXPECT_EQ(stages->fields.front().dofs, stages->fields.front().values);
+  EXPECT_TRUE(stages->fields.front().interpolation.empty());
+  EXPECT_GE(stages->results.front().weighing, 0);
+  EXPECT_LT(stages->results.front().values, 0); // values are not tested
+}
+
+TEST(CollocatedStages, AreNotThoseOfOtherPrograms) {
+  EXPECT_FALSE(
+      collocated_stages(program_of(laplace(), Shape::hexahedron, mesh::MapKind::affine, Contraction::per_derivative)));
+  EXPECT_FALSE(collocated_stages(program_of(laplace(), Shape::tetrahedron)));
+  auto program = program_of(laplace());
+  ASSERT_TRUE(collocated_stages(program));
+  const auto contraction = std::ranges::find(program.steps, StepKind::contract, &kernel::Step::kind);
+  std::iter_swap(contraction, contraction + 1); // axis 1 before axis 0
+  EXPECT_FALSE(collocated_stages(program));
+}
+
+TEST(FusedSchedules, KeepTwoArraysOfAllPointsForAField) {
+  const auto program = program_of(helmholtz());
+  const auto stages = collocated_stages(program);
+  ASSERT_TRUE(stages.has_value());
+  schedule::LoweringInput input;
+  input.program = &program;
+  const auto fused = schedule::schedule_fused(input, schedule::Plan{}, schedule::CellPlace::lanes, *stages);
+  schedule::verify(program, fused);
+  const auto is_of_all_points = [&](const schedule::Memory& memory) { return memory.keeps.size() == 3; };
+  EXPECT_EQ(std::ranges::count_if(fused.memories, is_of_all_points), 2);
+  const auto with_points = schedule::schedule_fused_points(input, schedule::Plan{}, *stages);
+  schedule::verify(program, with_points);
+  // Dofs with cells in lanes, and results of all cells before they are turned, have memories of their own.
+  EXPECT_EQ(std::ranges::count_if(with_points.memories, is_of_all_points), 4);
+}
+
+} // namespace
+} // namespace rafter::test
