@@ -43,8 +43,7 @@ void print_texts(const op::KernelInfo& info, const KernelOptions& options) {
     fmt::print("\ntensor program:\n{}\n", info.tensor_program);
   if (options.has_schedule)
     fmt::print("\nschedule:\n{}\n", info.schedule_text.empty()
-                                        ? fmt::format("mapping={} has none: it is a lowering of its own\n",
-                                                      info.plan[schedule::key::mapping].name)
+                                        ? fmt::format("mapping={} has none\n", info.plan[schedule::key::mapping].name)
                                         : info.schedule_text);
   if (options.has_loop_program) fmt::print("\nloop program:\n{}\n", info.loop_program);
   if (options.has_source) fmt::print("\nsource:\n{}\n", info.source);

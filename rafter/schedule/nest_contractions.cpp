@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/schedule/nest_steps.hpp>
+
+/// Contractions in nests: entry by entry where the loops around give the free index, else of whole lines, or of blocks
+/// of rows of tables in memory.
+namespace rafter::schedule {
+
+using form::ScalarOp;
+
+namespace {
+
+NodePtr with_summand(NodePtr a, NodePtr b) {
+  return a == nullptr ? std::move(b) : operation(ScalarOp::add, {std::move(a), std::move(b)});
+}
+void add_to_line(std::vector<NodePtr>& total, const std::vector<NodePtr>& more) {
+  total.resize(more.size());
+  for (std::size_t i = 0; i < more.size(); ++i) total[i] = with_summand(total[i], more[i]);
+}
+void define_all(Context& context, Halves& halves, const std::string& prefix, Statements& to) {
+  for (auto* half : {&halves.even, &halves.odd})
+    for (auto& value : *half) value = context.define(to, prefix, value);
+  if (halves.middle != nullptr) halves.middle = context.define(to, prefix, halves.middle);
+}
+
+} // namespace
+
+void NestSteps::contract(const kernel::Step& step, const Do& what, Statements& to) {
+  const auto& rows = family_of(step).rows;
+  if (what.rows > 0) return contract_in_blocks(step, what, to);
+  if (what.is_marched || gives(step.target, rows)) return contract_entries(step, what, to);
+  if (context_.has_point_lanes() && program_.direction_of(step) == 0) return contract_into_lanes(step, what, to);
+  contract_lines(step, what, to);
+}
+
+/// Entry by entry: the loops around give the free index, or, of what is marched, the summed one.
+void NestSteps::contract_entries(const kernel::Step& step, const Do& what, Statements& to) {
+  const auto& matrix = program_.matrix_of(step);
+  const int row_axis = family_of(step).rows.front(), col_axis = family_of(step).cols.front();
+  const int from = values_.memory_of(step.source, what.from), into = target_memory(step, what);
+  const NodePtr marched = what.is_marched ? values_.indices.at(col_axis) : nullptr;
+  auto given = values_.indices;
+  if (what.is_marched) given.erase(row_axis);
+  each_entry(context_, step.target, given, [&](const EntryIndices& at) {
+    NodePtr total;
+    for (int k = 0; k < (what.is_marched ? 1 : matrix.cols); ++k) {
+      const NodePtr col = what.is_marched ? marched : integer(k);
+      const NodePtr factor = matrix_entry(matrix, at.at(row_axis), col);
+      if (factor->kind == Kind::number && factor->value == 0) continue;
+      EntryIndices of_source = at;
+      of_source[col_axis] = col;
+      total = with_summand(total, operation(ScalarOp::mul, {factor, values_.read(step.source, from, of_source, to)}));
+    }
+    if (total == nullptr) total = context_.number(0);
+    if (step.accumulate && values_.is_known(step.target, at))
+      values_.write(step.target, into, at, with_summand(values_.read(step.target, into, at, to), total), to);
+    else if (into >= 0 && (step.accumulate || memories_.is_cleared(into, step.target)))
+      values_.add(step.target, into, at, total, to);
+    else
+      values_.write(step.target, into, at, total, to);
+  });
+}
+
+NodePtr NestSteps::matrix_entry(const kernel::ReferenceMatrix& matrix, const NodePtr& row, const NodePtr& col) {
+  if (row->kind == Kind::integer && col->kind == Kind::integer)
+    return context_.number(matrix(static_cast<int>(row->integer), static_cast<int>(col->integer)));
+  const std::string table = context_.reals(matrix.name + "_", matrix.values);
+  return context_.load(table, iadd(imul(row, integer(matrix.cols)), col));
+}
+
+/// Lines along the first reference axis whose numbers are the same in all lanes to lines that stand there.
+void NestSteps::contract_into_lanes(const kernel::Step& step, const Do& what, Statements& to) {
+  const auto& matrix = program_.matrix_of(step);
+  const int from = values_.memory_of(step.source, what.from);
+  const auto line_to_vectors = [&](const EntryIndices& at) {
+    std::vector<NodePtr> line;
+    for (int k = 0; k < matrix.cols; ++k)
+      line.push_back(context_.define(to, "u", memories_.load_scalar(from, step.source, at, k)));
+    set_line(step, what, at, apply_into_vectors(context_, matrix, line), to);
+  };
+  each_entry(context_, step.target, values_.indices, line_to_vectors, family_of(step).rows);
+}
+
+/// Lines of the source, written out, to lines of the target.
+void NestSteps::contract_lines(const kernel::Step& step, const Do& what, Statements& to) {
+  const auto& matrix = program_.matrix_of(step);
+  const auto& family = family_of(step);
+  const int from = values_.memory_of(step.source, what.from), into = target_memory(step, what);
+  each_entry(
+      context_, step.target, values_.indices,
+      [&](const EntryIndices& at) {
+        if (matrix.is_data) {
+          const auto entry = [&](int k) {
+            return values_.read(step.source, from, numbered(program_, at, family.cols, k), to);
+          };
+          // Each sum is a statement of its own, so that prefetches can be spread between them.
+          product_in_text(context_, matrix, entry, [&](int row, NodePtr total) {
+            values_.write(step.target, into, numbered(program_, at, family.rows, row),
+                          context_.define(to, "v", std::move(total)), to);
+          });
+        } else if (goes_by_halves(context_, matrix))
+          contract_by_halves(step, what, at, to);
+        else
+          set_line(step, what, at, products(context_, matrix, source_line(step, what, at, to)), to);
+      },
+      family.rows);
+  values_.store_rest(step.target, into, to);
+}
+
+/// The line of a source by its sums and differences, which are made once.
+Halves NestSteps::source_halves(const kernel::Step& step, const Do& what, const EntryIndices& at, Statements& to) {
+  const auto& cols = family_of(step).cols;
+  if (const Halves* known = values_.halves_of(step.source, at, cols)) return *known;
+  Halves halves = schedule::halves_of(context_, source_line(step, what, at, to), to);
+  values_.keep_halves(step.source, at, cols, halves);
+  return halves;
+}
+
+void NestSteps::contract_by_halves(const kernel::Step& step, const Do& what, const EntryIndices& at, Statements& to) {
+  const auto& rows = family_of(step).rows;
+  const bool feeds = values_.feeds_halves(step.target, rows);
+  const Halves source = source_halves(step, what, at, to);
+  Halves result = apply(context_, program_.matrix_of(step), source, feeds && step.accumulate ? 0.5 : 1, to);
+  if (!feeds) {
+    const bool is_kept =
+        values_.is_read_later(step.target) || values_.is_known(step.target, numbered(program_, at, rows, 0));
+    if (values_.is_summed_later(step.target) || values_.sum_of(step.target, at, rows) != nullptr ||
+        (step.accumulate && is_kept)) {
+      values_.add_to_sum(step.target, at, rows, result, step.accumulate);
+      return finish_sum(step, what, at, to);
+    }
+    return set_line(step, what, at, line_of(result), to);
+  }
+  if (step.accumulate) {
+    const Halves before = schedule::halves_of(context_, target_line(step, what, at, to), to);
+    for (std::size_t k = 0; k < result.even.size(); ++k) {
+      result.even[k] = with_summand(before.even[k], result.even[k]);
+      result.odd[k] = with_summand(before.odd[k], result.odd[k]);
+    }
+    if (result.middle != nullptr) result.middle = with_summand(before.middle, result.middle);
+    define_all(context_, result, "r", to);
+  }
+  if (result.middle != nullptr) result.middle = context_.define(to, "v", result.middle);
+  const int into = target_memory(step, what);
+  if (into >= 0) {
+    const auto line = line_of(result);
+    for (std::size_t r = 0; r < line.size(); ++r)
+      memories_.store(into, step.target, numbered(program_, at, rows, static_cast<int>(r)), line[r], to);
+  }
+  values_.keep_halves(step.target, at, rows, std::move(result));
+}
+
+std::vector<NodePtr> NestSteps::source_line(const kernel::Step& step, const Do& what, const EntryIndices& at,
+                                            Statements& to) {
+  const auto& cols = family_of(step).cols;
+  const int from = values_.memory_of(step.source, what.from), size = program_.product_of_extents(cols);
+  std::vector<NodePtr> line;
+  for (int k = 0; k < size; ++k) line.push_back(values_.read(step.source, from, numbered(program_, at, cols, k), to));
+  return line;
+}
+/// What a step adds to.
+std::vector<NodePtr> NestSteps::target_line(const kernel::Step& step, const Do& what, const EntryIndices& at,
+                                            Statements& to) {
+  const auto& rows = family_of(step).rows;
+  const int from = what.sum >= 0 ? what.sum : values_.memory_of(step.target, what.to),
+            size = context_.product_of_indices(rows);
+  std::vector<NodePtr> line;
+  for (int r = 0; r < size; ++r) line.push_back(values_.read(step.target, from, numbered(program_, at, rows, r), to));
+  return line;
+}
+int NestSteps::target_memory(const kernel::Step& step, const Do& what) const {
+  return what.is_in_registers ? -1 : values_.memory_of(step.target, what.to);
+}
+
+/// Puts the result of a step where it belongs, or adds it there.
+void NestSteps::set_line(const kernel::Step& step, const Do& what, const EntryIndices& at, std::vector<NodePtr> line,
+                         Statements& to) {
+  const auto& rows = family_of(step).rows;
+  const int into = target_memory(step, what), array = step.target;
+  const auto at_row = [&](std::size_t r) { return numbered(program_, at, rows, static_cast<int>(r)); };
+  const bool is_kept = into < 0 || values_.is_read_later(array) || values_.is_made_later(array);
+  auto* summed = values_.sum_of(array, at, rows);
+  const bool begins = !step.accumulate || (summed != nullptr && !summed->has_rest);
+  const bool is_alone = !is_kept && what.sum < 0 && !values_.is_known(array, at_row(0));
+  if (summed != nullptr) summed->has_rest = true;
+  if (!begins && is_alone) {
+    for (std::size_t r = 0; r < line.size(); ++r) values_.add(array, into, at_row(r), line[r], to);
+    return;
+  }
+  if (!begins && is_kept) {
+    auto total = target_line(step, what, at, to);
+    add_to_line(total, line);
+    line = std::move(total);
+  } else if (!begins)
+    for (std::size_t r = 0; r < line.size(); ++r)
+      line[r] = with_summand(line[r], values_.value(array, what.sum >= 0 ? what.sum : into, at_row(r)));
+  if (is_kept) // all before the first one is stored
+    for (auto& value : line) value = context_.define(to, "v", std::move(value));
+  for (std::size_t r = 0; r < line.size(); ++r) values_.write(array, into, at_row(r), line[r], to);
+  finish_sum(step, what, at, to);
+}
+
+/// Ends a sum of products by halves: where no more is added, its halves are put together.
+void NestSteps::finish_sum(const kernel::Step& step, const Do& what, const EntryIndices& at, Statements& to) {
+  const auto& rows = family_of(step).rows;
+  auto* summed = values_.sum_of(step.target, at, rows);
+  if (summed == nullptr || values_.is_summed_later(step.target)) return;
+  Halves halves = summed->halves;
+  const bool has_rest = summed->has_rest;
+  define_all(context_, halves, "h", to);
+  std::vector<NodePtr> line;
+  if (has_rest) line = target_line(step, what, at, to);
+  add_to_line(line, line_of(halves));
+  values_.end_sum(step.target, at, rows);
+  for (std::size_t r = 0; r < line.size(); ++r)
+    values_.write(step.target, target_memory(step, what), numbered(program_, at, rows, static_cast<int>(r)), line[r],
+                  to);
+}
+
+/// A table in memory: blocks of its rows are summed at the same time, for all sub-batches of the pass.
+void NestSteps::contract_in_blocks(const kernel::Step& step, const Do& what, Statements& to) {
+  const auto& family = family_of(step);
+  const int from = values_.memory_of(step.source, what.from), into = values_.memory_of(step.target, what.to);
+  const BlockedProduct product{
+      .matrix = program_.matrix_of(step),
+      .table = context_.global(role::matrix, family.members.front()),
+      .rows = what.rows,
+      .source = memories_.name(from),
+      .first_source = memories_.entry(from, step.source, numbered(program_, values_.indices, family.cols, 0)),
+      .target = memories_.name(into),
+      .first_target = memories_.entry(into, step.target, numbered(program_, values_.indices, family.rows, 0))};
+  product_in_blocks(context_, product, to);
+}
+
+} // namespace rafter::schedule
