@@ -8,11 +8,6 @@
 
 namespace rafter::schedule {
 
-Context::Context(const LoweringInput& lowering, const Plan& chosen, ParallelAxis axis, int of_pass)
-    : input(lowering), program(*lowering.program), plan(chosen), parallel_axis(axis), subbatches(of_pass) {
-  result.vector_width = has_lanes() ? chosen[key::vector_width] : 1;
-}
-
 namespace {
 
 ParallelAxis axis_of(CellPlace place) {
@@ -24,7 +19,10 @@ ParallelAxis axis_of(CellPlace place) {
 } // namespace
 
 Context::Context(const LoweringInput& lowering, const Plan& chosen, const Schedule& schedule)
-    : Context(lowering, chosen, axis_of(schedule.cell_place), schedule.subbatches) {}
+    : input(lowering), program(*lowering.program), plan(chosen), parallel_axis(axis_of(schedule.cell_place)),
+      subbatches(schedule.subbatches) {
+  result.vector_width = has_lanes() ? chosen[key::vector_width] : 1;
+}
 
 std::string Context::global(const std::string& role, int index, Type type, bool is_written) {
   const std::string name = fmt::format("{}_{}", role, index);

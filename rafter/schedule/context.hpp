@@ -34,8 +34,7 @@ enum class ParallelAxis : std::uint8_t {
 /// The program being built: names, buffers and the meaning of "lane".
 class Context {
 public:
-  /// `subbatches`: number of sub-batches whose numbers stand side by side in work arrays.
-  Context(const LoweringInput& input, const Plan& plan, ParallelAxis parallel_axis, int subbatches = 1);
+  /// Of the schedule the places of cells are taken.
   Context(const LoweringInput& input, const Plan& plan, const Schedule& schedule);
 
   const LoweringInput& input;

@@ -132,25 +132,18 @@ void require_mapping(const Plan& plan, const Target& target, const std::string& 
                                      plan[key::mapping].name, device, base::join(names, ", ")));
 }
 
-namespace {
-
-struct Chosen {
-  const Mapping& mapping;
-  Schedule schedule;
-};
-Chosen choose(const LoweringInput& input, const Plan& plan) {
+Choice choose_mapping(const LoweringInput& input, const Plan& plan) {
   if (input.program->has_dependent_axes()) // interpreted alone so far
     throw base::InternalError("no mapping accepts axes whose extents depend on other indices");
-  const auto& asked = plan[key::mapping];
-  if (auto schedule = asked.schedule(input, plan)) return {asked, std::move(*schedule)};
+  const auto tried = [&](const Mapping& mapping) -> Choice {
+    auto schedule = mapping.schedule(input, plan);
+    return {&mapping, schedule ? std::make_shared<const Schedule>(std::move(*schedule)) : nullptr};
+  };
+  if (auto choice = tried(plan[key::mapping]); choice.schedule != nullptr) return choice;
   for (const auto& mapping : mappings())
-    if (auto schedule = mapping.schedule(input, plan)) return {mapping, std::move(*schedule)};
+    if (auto choice = tried(mapping); choice.schedule != nullptr) return choice;
   throw base::InternalError("no mapping accepts the program");
 }
-
-} // namespace
-
-const Mapping& choose_mapping(const LoweringInput& input, const Plan& plan) { return choose(input, plan).mapping; }
 
 bool has_items(const Plan& plan) { return plan[key::mapping].has_items; }
 bool may_have_lanes(const Plan& plan) {
@@ -165,12 +158,8 @@ bool stores_first_touched(const Plan& plan) {
 bool may_run_in_any_order(const Plan& plan) { return has_items(plan) && plan[key::scatter] != Scatter::coloured; }
 bool has_cell_vectors(const Plan& plan) { return has_items(plan) && plan[key::scatter] == Scatter::two_pass; }
 
-std::string schedule_text(const LoweringInput& input, const Plan& plan) {
-  return to_string(*input.program, choose(input, plan).schedule);
-}
-
-LoopProgram lower(const LoweringInput& input, Plan& plan) {
-  const auto [chosen, schedule] = choose(input, plan);
+LoopProgram lower(const LoweringInput& input, Plan& plan, const Choice& choice) {
+  const Mapping& chosen = *choice.mapping;
   const auto divides = [&] {
     return plan[key::vector_width] > 0 && plan[key::subbatches] > 0 &&
            input.access.cells_per_batch % (plan[key::vector_width] * plan[key::subbatches]) == 0;
@@ -182,9 +171,11 @@ LoopProgram lower(const LoweringInput& input, Plan& plan) {
         plan[key::subbatches] == 1 ? fmt::format("{}", plan[key::vector_width])
                                    : fmt::format("{} x {}", plan[key::subbatches], plan[key::vector_width])));
   plan.set(key::mapping, chosen);
-  LoopProgram program = lower(input, chosen.has_items ? for_items(plan) : plan, schedule);
+  LoopProgram program = lower(input, chosen.has_items ? for_items(plan) : plan, *choice.schedule);
   verify(program);
   return program;
 }
+
+LoopProgram lower(const LoweringInput& input, Plan& plan) { return lower(input, plan, choose_mapping(input, plan)); }
 
 } // namespace rafter::schedule

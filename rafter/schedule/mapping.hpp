@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -110,9 +111,14 @@ bool runs_on(const Plan& plan, const Target& target);
 /// axes for. `device` is the name of the device in the message.
 void require_mapping(const Plan& plan, const Target& target, const std::string& device);
 
+/// A mapping, and its schedule of a program.
+struct Choice {
+  const Mapping* mapping = nullptr;
+  std::shared_ptr<const Schedule> schedule;
+};
 /// The plan's mapping, or the first one that has a schedule when it declines ("plain" declines nothing on targets with
-/// lanes, nor "cell_per_item" on others).
-const Mapping& choose_mapping(const LoweringInput& input, const Plan& plan);
+/// lanes, nor "cell_per_item" on others). It does not depend on the order of stored data.
+Choice choose_mapping(const LoweringInput& input, const Plan& plan);
 
 /// Says whether the kernels of a plan run in groups of items: without lanes each item holds a cell, or points of one
 /// (Mapping::has_points_in_items), with lanes as many as these at a time.
@@ -130,11 +136,9 @@ bool may_run_in_any_order(const Plan& plan);
 /// role::cell_vector, shape (batch, component, dof, cell of the batch).
 bool has_cell_vectors(const Plan& plan);
 
-/// Text of the schedule by which the mapping so chosen runs a program.
-std::string schedule_text(const LoweringInput& input, const Plan& plan);
-
-/// Lowers with the mapping so chosen, whose name the plan gets; verified. Throws InternalError where the
-/// sub-batches that the plan takes at a time do not divide the cells of the batch.
-LoopProgram lower(const LoweringInput& input, Plan& plan);
+/// Lowers by the choice, whose name the plan gets; verified. Throws InternalError where the sub-batches that the plan
+/// takes at a time do not divide the cells of the batch.
+LoopProgram lower(const LoweringInput& input, Plan& plan, const Choice& choice);
+LoopProgram lower(const LoweringInput& input, Plan& plan); ///< by the plan's own choice
 
 } // namespace rafter::schedule

@@ -15,6 +15,7 @@
 #include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/schedule/plan.hpp>
 #include <rafter/schedule/precision.hpp>
+#include <rafter/schedule/schedule.hpp>
 #include <rafter/space/index_tables.hpp>
 
 namespace rafter::tune {
@@ -124,12 +125,12 @@ KernelLowering::Loops& KernelLowering::loops(const schedule::Plan& plan) {
   if (known != loops_.end()) return known->second;
   auto input = input_of(program(plan), kernel_.choice_of(plan).functions.main);
   // A mapping with cells in lanes reads what a sub-batch of them takes side by side.
-  const auto& mapping = schedule::choose_mapping(input, plan);
-  input.stored_order = mapping.stored_order;
+  const auto choice = schedule::choose_mapping(input, plan);
+  input.stored_order = choice.mapping->stored_order;
   auto taken = plan;
-  taken.set(schedule::key::mapping, mapping);
+  taken.set(schedule::key::mapping, *choice.mapping);
   input.interleave = schedule::has_cell_lanes(taken) ? plan[schedule::key::vector_width] : 0;
-  return loops_[key] = loops_of(input, plan);
+  return loops_[key] = loops_of(input, plan, choice);
 }
 
 schedule::LoweringInput KernelLowering::input_of(const kernel::TensorProgram& program,
@@ -155,11 +156,12 @@ schedule::LoweringInput KernelLowering::input_of(const kernel::TensorProgram& pr
   return result;
 }
 
-KernelLowering::Loops KernelLowering::loops_of(const schedule::LoweringInput& input, schedule::Plan plan) const {
+KernelLowering::Loops KernelLowering::loops_of(const schedule::LoweringInput& input, schedule::Plan plan,
+                                               const schedule::Choice& choice) const {
   Loops result;
-  result.program = schedule::lower(input, plan);
-  result.mapping = plan[schedule::key::mapping].name;
-  result.schedule_text = schedule::schedule_text(input, plan);
+  result.program = schedule::lower(input, plan, choice);
+  result.mapping = choice.mapping->name;
+  result.schedule = choice.schedule;
   result.stored_order = input.stored_order;
   result.interleave = input.interleave;
   require_work_fits(result.program, kernel_.cell.fields.quadrature, kernel_.target);
@@ -173,10 +175,12 @@ PlannedProgram KernelLowering::lower(const schedule::Plan& plan) {
 
 LoweredKernel KernelLowering::take(const schedule::Plan& plan) {
   auto& result = loops(plan);
-  return {.program = std::move(program(plan)),
+  auto& of_cell = program(plan);
+  auto text = schedule::to_string(of_cell, *result.schedule);
+  return {.program = std::move(of_cell),
           .loops = std::move(result.program),
           .mapping = result.mapping,
-          .schedule_text = std::move(result.schedule_text),
+          .schedule_text = std::move(text),
           .stored_order = result.stored_order,
           .interleave = result.interleave};
 }
@@ -193,10 +197,10 @@ LoweredKernel KernelLowering::setup(const schedule::Plan& plan, const schedule::
   auto input = input_of(result.program, function);
   input.stored_order = main.stored_order;
   input.interleave = main.interleave;
-  auto loops = loops_of(input, own_plan);
+  auto loops = loops_of(input, own_plan, schedule::choose_mapping(input, own_plan));
   result.loops = std::move(loops.program);
   result.mapping = std::move(loops.mapping);
-  result.schedule_text = std::move(loops.schedule_text);
+  result.schedule_text = schedule::to_string(result.program, *loops.schedule);
   return result;
 }
 

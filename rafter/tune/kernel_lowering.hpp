@@ -65,7 +65,7 @@ struct LoweredKernel {
   kernel::TensorProgram program;
   schedule::LoopProgram loops;
   std::string mapping;       ///< name of the mapping that accepted the plan
-  std::string schedule_text; ///< text of its schedule; "" where it has none
+  std::string schedule_text; ///< text of its schedule
   // Memory layout of the values stored per point, as in schedule::LoweringInput.
   schedule::StoredOrder stored_order = schedule::StoredOrder::by_batch;
   int interleave = 0;
@@ -94,12 +94,13 @@ public:
 private:
   struct Loops {
     schedule::LoopProgram program;
-    std::string mapping, schedule_text;
+    std::string mapping;
+    std::shared_ptr<const schedule::Schedule> schedule;
     schedule::StoredOrder stored_order = schedule::StoredOrder::by_batch;
     int interleave = 0;
   };
   schedule::LoweringInput input_of(const kernel::TensorProgram& program, const kernel::QFunction& function) const;
-  Loops loops_of(const schedule::LoweringInput& input, schedule::Plan plan) const;
+  Loops loops_of(const schedule::LoweringInput& input, schedule::Plan plan, const schedule::Choice& choice) const;
   kernel::TensorProgram& program(const schedule::Plan& plan);
   Loops& loops(const schedule::Plan& plan);
   double dofs_per_batch(int space) const; ///< those that cells share, cell by cell
