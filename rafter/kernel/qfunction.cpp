@@ -416,6 +416,13 @@ QFunction diagonal(const QFunction& function, std::span<const int> trial_of_test
   return result;
 }
 
+bool has_output(const QFunction& function, OutputKind kind) {
+  return std::ranges::find(function.outputs, kind, &Output::kind) != function.outputs.end();
+}
+bool has_tests_alone(const QFunction& function) {
+  return std::ranges::all_of(function.outputs, [](const Output& output) { return output.kind == OutputKind::test; });
+}
+
 std::vector<unsigned> dependencies(const QFunction& function) {
   const auto& graph = function.graph;
   std::vector<unsigned> result(static_cast<std::size_t>(graph.size()), 0);

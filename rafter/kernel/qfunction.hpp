@@ -109,6 +109,10 @@ struct PairCoefficient {
 /// graph. Nothing if some coefficient varies, or the function is not linear in the trial functions.
 std::optional<std::vector<PairCoefficient>> constant_coefficients(QFunction& function);
 
+/// Says whether some output is of a kind.
+bool has_output(const QFunction& function, OutputKind kind);
+bool has_tests_alone(const QFunction& function); ///< all outputs multiply test functions
+
 /// The value of a node varies with these, as bits of a set.
 enum Dependency : unsigned {
   on_cell = 1,

@@ -25,7 +25,8 @@ struct ResultSteps {
   std::vector<int> restriction;               ///< steps along the last axis first; none where nodes are points
   int writing = -1;
 };
-/// A program that interpolates its fields once and takes derivatives in the points of a grid.
+/// A program that takes each field to the points once, its values or, where nothing else is read, one derivative, and
+/// other derivatives there.
 struct CollocatedStages {
   std::vector<FieldSteps> fields;
   int evaluation = -1;

@@ -13,8 +13,10 @@ namespace rafter::schedule {
 namespace {
 
 /// Statements of the QFunction inside the loop over the points of a line.
-int num_statements_at_points(const LoweringInput& input, const Plan& plan, CellPlace cell_place) {
+int num_statements_at_points(const LoweringInput& input, const Plan& plan, CellPlace cell_place,
+                             bool has_points_in_lanes) {
   Context scratch(input, plan, {.cell_place = cell_place});
+  if (has_points_in_lanes) scratch.parallel_axis = ParallelAxis::point;
   PointStage stage(scratch, {[&](const kernel::InputSlot&) { return scratch.load("any", variable("q0")); },
                              [&](std::size_t, NodePtr value, Statements& to) {
                                to.push_back(store("any", variable("q0"), std::move(value)));
@@ -48,7 +50,7 @@ public:
         of_layer = std::max(of_layer, program_.product_of_extents(over_columns(program_, field.dofs).axes));
     layer_ = padded_layer(plan, cell_place, of_layer);
     // Of short QFunctions the loop over a line is unrolled, so that the line stays in registers.
-    is_unrolled_ = num_statements_at_points(input, plan, cell_place) * in_line <= 320;
+    is_unrolled_ = num_statements_at_points(input, plan, cell_place, points_in_lanes > 0) * in_line <= 320;
     result_.cell_place = cell_place;
     // Of the memories of an array, the QFunction takes the first one.
     for (const auto& result : stages_.results)
@@ -60,8 +62,7 @@ public:
   }
 
   Schedule run() && {
-    const bool has_integrals = std::ranges::any_of(
-        program_.function.outputs, [](const auto& output) { return output.kind == kernel::OutputKind::integral; });
+    const bool has_integrals = kernel::has_output(program_.function, kernel::OutputKind::integral);
     auto& all = result_.nest.body;
     if (has_integrals) all.emplace_back(Do{.action = Do::Action::begin_integrals});
     for (std::size_t f = 0; f < fields_.size(); ++f)
@@ -203,7 +204,10 @@ private:
       if (stages.derivatives[a] >= 0) arrays[a] = source(stages.derivatives[a]);
     FieldMemories result;
     if (arrays[0] >= 0 && stages.values >= 0) result.line_value = memory_of(result_, stages.values);
-    result.values = place(of_volume(name + "_values"), stages.total);
+    const bool is_in_registers_alone = stages.values < 0 && !stages.restriction.empty() && along_last(arrays) >= 0 &&
+                                       std::ranges::count(arrays, -1) == 2;
+    if (points_in_lanes_ == 0 || !is_in_registers_alone)
+      result.values = place(of_volume(name + "_values"), stages.total);
     if (const auto& steps = stages.restriction; !steps.empty())
       place_between(name, target(steps[steps.size() - 2]), target(steps.front()), along_last(arrays) >= 0);
     place_derivatives(name, "_out_line", arrays);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <rafter/schedule/cell_per_item.hpp>
+
 namespace rafter::schedule {
 
 namespace key {
@@ -10,6 +12,15 @@ namespace key {
 constexpr KeyOf<int> cells{{.name = "cells", .place = 45, .values = PowersOfTwo{8}, .initial = 8, .shared = 0.6}};
 
 } // namespace key
+
+bool can_have_points_in_items(const LoweringInput& input, const Plan& plan) {
+  const auto& program = *input.program;
+  const auto is_whole = [](const kernel::FieldUse& use) { return use.places.empty() && use.trial_element == nullptr; };
+  return input.target.has_groups && program.is_grid() && program.tdim > 1 && program.masks.empty() &&
+         !program.function.outputs.empty() && kernel::has_tests_alone(program.function) &&
+         std::ranges::all_of(program.inputs, is_whole) && std::ranges::all_of(program.outputs, is_whole) &&
+         !input.has_lists && plan[key::scatter] != Scatter::coloured;
+}
 
 bool take_cells(Schedule& schedule, const LoweringInput& input, const Plan& plan) {
   constexpr int enough_items = 256;

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <functional>
-#include <map>
-#include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,10 +8,9 @@
 #include <rafter/schedule/context.hpp>
 #include <rafter/schedule/point_stage.hpp>
 
-/// Parts that the mappings share: access to vectors, contractions of lines, the QFunction. A batch holds
-/// VectorAccess::cells_per_batch cells; a mapping takes them in a loop, or binds key::vector_width of them (a
-/// sub-batch) to SIMD lanes. A pass handles one or several sub-batches, whose numbers stand side by side in work
-/// arrays.
+/// Parts that nests are made of: access to vectors, contractions of lines, the loops of a batch. A batch holds
+/// VectorAccess::cells_per_batch cells, in a loop, in items, or key::vector_width of them (a sub-batch) in SIMD lanes.
+/// A pass handles one or several sub-batches, whose numbers stand side by side in work arrays.
 namespace rafter::schedule {
 
 /// The places of the dofs of a cell in a work array: component c of dof i is entry c * component_stride +

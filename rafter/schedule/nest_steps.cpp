@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/schedule/nest_steps.hpp>
 
-#include <algorithm>
-
-#include <rafter/base/error.hpp>
-
 namespace rafter::schedule {
 
 using form::ScalarOp;
@@ -73,8 +69,7 @@ void NestSteps::copy(const Do& what, Statements& to) {
   });
 }
 
-// --- other products
-// ---------------------------------------------------------------------------------------------------
+// --- products and copies ---------------------------------------------------------------------------------------------
 
 void NestSteps::butterflies(const kernel::Step& step, int from, int into, Statements& to) {
   const int array = step.target;

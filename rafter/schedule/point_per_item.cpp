@@ -97,7 +97,7 @@ std::vector<std::vector<int>> places_in_turn(const kernel::TensorProgram& progra
 std::optional<Schedule> schedule_point_per_item(const LoweringInput& input, const Plan& plan) {
   constexpr int enough = 256;
   const auto& program = *input.program;
-  if (!can_schedule(input, plan)) return std::nullopt;
+  if (!can_have_points_in_items(input, plan)) return std::nullopt;
   const auto stages = stages_of(program);
   Schedule result;
   std::vector<int> directions;

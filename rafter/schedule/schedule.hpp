@@ -104,7 +104,7 @@ struct Schedule {
 int extent_in(const kernel::TensorProgram& program, const Memory& memory, int axis);
 /// Distances in memory between entries of an array that follow each other along its axes; 0 where no index is kept.
 std::vector<int> strides_of(const kernel::TensorProgram& program, const Memory& memory, int array);
-/// Numbers that a memory takes per cell (shared) or item.
+/// Entries that a memory takes per cell (shared, or Memory::has_cells) or item: numbers, or vectors of points in lanes.
 int size_of(const kernel::TensorProgram& program, const Memory& memory);
 /// Bytes of shared memory of a group.
 std::int64_t shared_bytes(const kernel::TensorProgram& program, const Schedule& schedule, int bytes_per_number);
@@ -120,7 +120,8 @@ bool evaluates(const kernel::TensorProgram& program, const Nest& nest);
 
 /// Throws InternalError unless every step is done once, loops give each index that a memory does not keep, arrays are
 /// written before they are read or added to and not lost before, what stands in no memory is used where it is made,
-/// items suffice for the loops over them, do not all do the same, and do not share entries.
+/// items suffice for the loops over them, do not all do the same, and do not share entries, and lanes hold what is read
+/// there. Bodies of loops are gone through once: what a turn of a loop overwrites that a later one reads is not found.
 void verify(const kernel::TensorProgram& program, const Schedule& schedule);
 
 /// Text for people: memories, then nests by indentation. A step is named by the array that it makes.

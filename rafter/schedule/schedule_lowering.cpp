@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include <rafter/base/error.hpp>
 #include <rafter/schedule/barriers.hpp>
 #include <rafter/schedule/cell_per_item.hpp>
 #include <rafter/schedule/group_batches.hpp>
@@ -247,20 +248,11 @@ private:
 
 } // namespace
 
-bool can_schedule(const LoweringInput& input, const Plan& plan) {
-  const auto& program = *input.program;
-  const bool has_tests_alone =
-      !program.function.outputs.empty() && std::ranges::all_of(program.function.outputs, [](const auto& output) {
-        return output.kind == kernel::OutputKind::test;
-      });
-  const auto is_whole = [](const kernel::FieldUse& use) { return use.places.empty() && use.trial_element == nullptr; };
-  return input.target.has_groups && program.is_grid() && program.tdim > 1 && program.masks.empty() && has_tests_alone &&
-         std::ranges::all_of(program.inputs, is_whole) && std::ranges::all_of(program.outputs, is_whole) &&
-         !input.has_lists && plan[key::scatter] != Scatter::coloured;
-}
-
 LoopProgram lower(const LoweringInput& input, const Plan& plan, const Schedule& schedule) {
   verify(*input.program, schedule);
+  for (const auto& memory : schedule.memories)
+    if (memory.points_in_lanes != 0 && memory.points_in_lanes != plan[key::vector_width])
+      throw base::InternalError("schedule: memory " + memory.name + " has other lanes than the plan");
   return ScheduleLowering(input, plan, schedule).run();
 }
 

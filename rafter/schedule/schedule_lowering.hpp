@@ -5,10 +5,6 @@
 
 namespace rafter::schedule {
 
-/// Says whether the program is one that schedules can say today: on a grid, with dofs of whole cells and test functions
-/// alone, on cells of blocks, that adds in any order or not at all.
-bool can_schedule(const LoweringInput& input, const Plan& plan);
-
 /// The loop program of a schedule: loops, accesses, contractions and the QFunction as the schedule says, barriers where
 /// it follows that they are needed, guards around what surplus items and absent cells would do.
 LoopProgram lower(const LoweringInput& input, const Plan& plan, const Schedule& schedule);

@@ -46,10 +46,11 @@ private:
     if (memory.has_cells) kept.emplace_back("cell");
     if (!memory.is_of_component) kept.emplace_back("c");
     for (const int direction : memory.keeps) kept.emplace_back(1, "ijk"[direction]);
-    return fmt::format("{}: {}  {}[{}]{}{}{}\n", memory.name, fmt::join(places, " "),
+    return fmt::format("{}: {}  {}[{}]{}{}{}{}\n", memory.name, fmt::join(places, " "),
                        memory.space == Space::shared ? "shared" : "work", fmt::join(kept, " "),
                        memory.padding > 0 ? fmt::format("+{}", memory.padding) : "",
                        memory.points_in_lanes > 0 ? fmt::format(" {} in lanes", memory.points_in_lanes) : "",
+                       memory.spare > 0 ? fmt::format(" and {}", memory.spare) : "",
                        memory.layer > 0 ? fmt::format(" layers of {}", memory.layer) : "");
   }
   std::string axis_name(int axis) const { return program_.axes[static_cast<std::size_t>(axis)].name; }

@@ -26,13 +26,16 @@ public:
 
   void run() {
     require_that(schedule_.items[0] > 0 && schedule_.items[1] > 0 && schedule_.cells > 0, "a group without items");
-    for (const auto& memory : schedule_.memories)
+    for (const auto& memory : schedule_.memories) {
+      require_that(!memory.has_cells || memory.points_in_lanes > 0,
+                   "memory " + memory.name + " has cells, but no points in lanes");
       for (const auto& place : memory.places)
         for (const int array : place) {
           require_that(array >= 0 && array < static_cast<int>(program_.arrays.size()),
                        "memory " + memory.name + " holds an unknown array");
           check_layers(memory, array);
         }
+    }
     visit(schedule_.nest);
     for (std::size_t s = 0; s < times_done_.size(); ++s)
       require_that(times_done_[s] == 1, fmt::format("step {} is done {} times", s, times_done_[s]));
@@ -52,6 +55,7 @@ private:
   }
   void visit(const Nest& nest) {
     const auto num_bound = bound_.size(), num_counted = counted_.size();
+    const bool was_in_cells = is_in_cells_;
     bool has_items = false;
     std::set<LoopPlace> over_items;
     for (const auto& loop : nest.loops) {
@@ -62,6 +66,11 @@ private:
       const bool is_over_items = loop.place >= LoopPlace::item_x;
       has_items = has_items || is_over_items;
       require_that(!is_over_items || over_items.insert(loop.place).second, "two loops of a nest over the same items");
+      if (loop.place == LoopPlace::cells) {
+        require_that(!is_in_cells_ && schedule_.cell_place == CellPlace::lanes && schedule_.subbatches == 1,
+                     "a loop over the cells of a sub-batch where none stands in lanes by itself");
+        is_in_cells_ = true;
+      }
       if (loop.axes.size() > 1 && !is_over_items) counted_.push_back(loop.axes);
       for (const int axis : loop.axes) {
         require_that(axis >= 0 && axis < static_cast<int>(program_.axes.size()), "a loop over an unknown axis");
@@ -86,6 +95,7 @@ private:
         in_registers_.clear();
       }
     }
+    is_in_cells_ = was_in_cells;
     bound_.resize(num_bound);
     counted_.resize(num_counted);
     std::erase_if(by_items_, [&](int axis) { return !is_bound(axis); });
@@ -106,7 +116,9 @@ private:
       require_that(memory < static_cast<int>(schedule_.memories.size()), "an unknown memory");
     if (what.action == Do::Action::begin_integrals || what.action == Do::Action::end_integrals) return;
     if (what.action != Do::Action::step) {
-      if (what.action == Do::Action::copy) read(what.array, what.from);
+      require_that(what.to >= 0 || what.is_in_registers, "a copy, or what is cleared, names no memory");
+      require_that(what.component < program_.num_components(what.array), "a copy of an unknown component");
+      if (what.action == Do::Action::copy) check_copy(what);
       if (what.action == Do::Action::clear) is_cleared_.insert({what.array, what.to});
       write(what.array, what);
       return;
@@ -119,13 +131,58 @@ private:
       for (const int axis : family_of(step).cols)
         require_that(!is_bound(axis) || is_among(family_of(step).rows, axis),
                      "loops give the index " + name_of_axis(axis) + ", which is summed");
+    if (step.kind == StepKind::evaluate) check_points();
+    turns_lanes_ = is_contraction && is_in_cells_ && program_.direction_of(step) == 0;
+    if (turns_lanes_)
+      require_that(!is_in_registers(step.source),
+                   name_of(step.source) + " stands in lanes of registers where single numbers of it are needed");
     for (const int array : arrays_read(program_, what))
-      read(array, is_in_place ? memory_in_place(what) : what.from,
-           is_contraction && !what.is_marched ? family_of(step).cols : std::vector<int>{});
+      if (step.kind != StepKind::evaluate || !has_slots_in_registers(array))
+        read(array, is_in_place ? memory_in_place(what) : what.from,
+             is_contraction && !what.is_marched ? family_of(step).cols : std::vector<int>{});
+    turns_lanes_ = false;
     for (const int array : arrays_made(program_, what)) {
       if (!is_in_place) make(array, what, step);
       write(array, what, what.is_marched ? family_of(step).rows : std::vector<int>{});
     }
+  }
+  /// Copies between memories of cells in lanes and of points in lanes turn the one into the other.
+  void check_copy(const Do& what) {
+    const int from = memory_of(schedule_, what.array, what.from);
+    const auto& memories = schedule_.memories;
+    if (!is_in_cells_ && from >= 0 && memories[static_cast<std::size_t>(from)].points_in_lanes > 0) {
+      const auto& source = memories[static_cast<std::size_t>(from)];
+      const auto is_plain = [](const Memory& memory) { return memory.layer == 0 && memory.places.size() == 1; };
+      const bool has_target = what.to >= 0 && memories[static_cast<std::size_t>(what.to)].points_in_lanes == 0;
+      require_that(has_target && source.has_cells && is_plain(source) &&
+                       is_plain(memories[static_cast<std::size_t>(what.to)]) &&
+                       memories[static_cast<std::size_t>(what.to)].padding == 0 &&
+                       memories[static_cast<std::size_t>(what.to)].spare > 0,
+                   name_of(what.array) + " cannot be turned from points in lanes to cells in lanes");
+    }
+    turns_lanes_ = true;
+    read(what.array, what.from);
+    turns_lanes_ = false;
+  }
+  /// Checks that loops of their own give the indices of points where the QFunction depends on them otherwise than by
+  /// the arrays that it reads.
+  void check_points() const {
+    const auto& function = program_.function;
+    const auto dependencies = kernel::dependencies(function);
+    const auto knows_points = [&](kernel::NodeId id) {
+      const auto& node = function.graph[id];
+      const bool is_stored = node.op == form::ScalarOp::atom && node.atom.kind == kernel::AtomKind::stored_point;
+      constexpr unsigned on_axes = kernel::on_axis_0 | kernel::on_axis_0 << 1 | kernel::on_axis_0 << 2;
+      return is_stored || (dependencies[static_cast<std::size_t>(id)] & on_axes) != 0;
+    };
+    if (!std::ranges::any_of(function.graph.reachable(function.roots()), knows_points) &&
+        !kernel::has_output(function, kernel::OutputKind::integral) &&
+        !kernel::has_output(function, kernel::OutputKind::stored_point))
+      return;
+    for (const int axis : program_.point_axes)
+      require_that(is_bound(axis) &&
+                       std::ranges::none_of(counted_, [&](const auto& counted) { return is_among(counted, axis); }),
+                   "the QFunction depends on points whose indices no loop of their own gives");
   }
   static bool makes_in_place(const kernel::Step& step) {
     return step.kind == StepKind::weigh || step.kind == StepKind::butterfly || step.kind == StepKind::mask;
@@ -133,7 +190,7 @@ private:
 
   /// Notes that a step makes an array, or adds to it. What it adds to must be there, and what it sets must not be lost.
   void make(int array, const Do& what, const kernel::Step& step) {
-    if (step.accumulate && !in_registers_.contains(array))
+    if (step.accumulate && !is_in_registers(array))
       read(array, what.sum >= 0 ? what.sum : what.to, what.is_marched ? family_of(step).rows : std::vector<int>{},
            " is added to before it is written");
     const int memory = memory_of(schedule_, array, what.to);
@@ -152,6 +209,17 @@ private:
   const kernel::MatrixFamily& family_of(const kernel::Step& step) const {
     return program_.families[static_cast<std::size_t>(step.family)];
   }
+  bool is_in_registers(int array) const {
+    for (int c = 0; c < program_.num_components(array); ++c)
+      if (!in_registers_.contains({array, c})) return in_registers_.contains({array, -1});
+    return true;
+  }
+  /// Says whether what the QFunction reads of an array is there.
+  bool has_slots_in_registers(int array) const {
+    return std::ranges::all_of(program_.input_slots, [&](const auto& input) {
+      return input.slot.array != array || in_registers_.contains({array, input.slot.component});
+    });
+  }
   std::string name_of(int array) const { return program_.array(array).name; }
   std::string name_of_axis(int axis) const { return program_.axes[static_cast<std::size_t>(axis)].name; }
   bool is_bound(int axis) const { return is_among(bound_, axis); }
@@ -162,6 +230,8 @@ private:
     const auto& in = schedule_.memories[static_cast<std::size_t>(memory)];
     const bool is_held = std::ranges::any_of(in.places, [&](const auto& of) { return is_among(of, array); });
     require_that(is_held, "memory " + in.name + " does not hold " + name_of(array));
+    require_that(turns_lanes_ || is_in_cells_ == (in.points_in_lanes > 0),
+                 fmt::format("{} is used where lanes of memory {} hold something else", name_of(array), in.name));
     const auto& axes = program_.array(array).axes;
     const auto strides = strides_of(program_, in, array);
     for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -190,7 +260,7 @@ private:
   void read(int array, int given, const std::vector<int>& summed = {},
             const std::string& complaint = " is read before it is written") {
     const int memory = memory_of(schedule_, array, given);
-    if (in_registers_.contains(array)) return;
+    if (is_in_registers(array)) return;
     require_that(memory >= 0, name_of(array) + " is read in another nest than it is made in");
     check_indices(array, memory, summed);
     require_that(is_written_.contains({array, memory}), name_of(array) + complaint);
@@ -198,7 +268,7 @@ private:
   void write(int array, const Do& what, const std::vector<int>& written_out = {}) {
     const int memory = memory_of(schedule_, array, what.to);
     if (what.is_in_registers || memory < 0) {
-      in_registers_.insert(array);
+      in_registers_.insert({array, what.component});
       return;
     }
     check_indices(array, memory, written_out);
@@ -211,10 +281,12 @@ private:
   const kernel::TensorProgram& program_;
   const Schedule& schedule_;
   std::vector<int> times_done_;
-  std::vector<int> bound_;                ///< axes of the loops around
-  std::vector<std::vector<int>> counted_; ///< those of them that loops count as one
-  std::set<int> in_registers_;
-  std::set<int> by_items_; ///< those of them whose indices items hold
+  std::vector<int> bound_;                     ///< axes of the loops around
+  std::vector<std::vector<int>> counted_;      ///< those of them that loops count as one
+  std::set<std::pair<int, int>> in_registers_; ///< arrays, and the component, or -1 for all
+  bool is_in_cells_ = false;                   ///< a loop over the cells of a sub-batch is around
+  bool turns_lanes_ = false;                   ///< what is read now need not stand in lanes as what is made
+  std::set<int> by_items_;                     ///< those of them whose indices items hold
   // Array and memory: what stands there now, what steps have made, and what was cleared.
   std::set<std::pair<int, int>> is_written_, is_made_, is_cleared_;
 };

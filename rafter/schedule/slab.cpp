@@ -164,9 +164,16 @@ private:
 
 std::optional<Schedule> schedule_slab(const LoweringInput& input, const Plan& plan) {
   const auto& program = *input.program;
-  if (!can_schedule(input, plan)) return std::nullopt;
+  if (!can_have_points_in_items(input, plan)) return std::nullopt;
   const auto stages = collocated_stages(program);
   if (!stages || stages->results.empty()) return std::nullopt;
+  const auto has_items_for = [&](const FieldSteps& field) { // The items of a layer hold its points, or dofs.
+    for (int direction = 0; direction + 1 < program.tdim; ++direction)
+      if (program.product_of_extents(over_axis(program, field.dofs, direction).axes) > program.points_along(direction))
+        return false;
+    return true;
+  };
+  if (!std::ranges::all_of(stages->fields, has_items_for)) return std::nullopt;
   auto result = Slab(program, *stages).run();
   if (!take_cells(result, input, plan)) return std::nullopt;
   return result;

@@ -23,8 +23,7 @@ public:
   }
 
   Schedule run() {
-    const bool has_integrals = std::ranges::any_of(
-        program_.function.outputs, [](const auto& output) { return output.kind == kernel::OutputKind::integral; });
+    const bool has_integrals = kernel::has_output(program_.function, kernel::OutputKind::integral);
     if (has_integrals) add({.action = Do::Action::begin_integrals});
     for (std::size_t i = 0; i < program_.steps.size();) {
       const std::size_t together = num_together(i);

@@ -48,7 +48,7 @@ struct KernelPrograms {
   GeneratedProgram main;                       ///< the kernel, with the plan that was decided for
   GeneratedProgram setup;                      ///< the kernel that computes what `main` reads as stored
   std::string tensor_program;                  ///< the tensor program of `main` as text
-  std::string schedule_text;                   ///< text of the schedule of `main`; "" where its mapping has none
+  std::string schedule_text;                   ///< text of the schedule of `main`
   std::string loop_program;                    ///< the loop program of `main` as text
   schedule::LoopCounts counts;                 ///< counts of `main` without its instructions
   std::optional<schedule::LeastTraffic> least; ///< absent until somebody has asked for it

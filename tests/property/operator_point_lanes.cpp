@@ -41,7 +41,10 @@ protected:
             {2, 0, 4, varying_in_lanes, "factors=store"},
             {3, 0, 4, varying_in_lanes, "factors=store-merged vector_width=4"},
             {3, 0, 4, varying_in_lanes, "factors=recompute-merged even_odd=0", gll},
+            {4, 0, 5, varying_in_lanes, "factors=recompute vector_width=4", gll},
+            {2, dim(), 3, elasticity_form(dim()) + " + inner(u, v)*dx", "factors=recompute vector_width=2", gll},
             {3, 0, 5, "kappa*u*v*dx", "factors=store-merged vector_width=2"},
+            {3, 0, 5, dim() == 2 ? "u*v.dx(1)*dx" : "u*v.dx(2)*dx", "factors=recompute"},
             {3, 0, 5, convection(), "factors=recompute vector_width=4"},
             {2, dim(), 3, elasticity_form(dim()), "factors=recompute"},
             {3, dim(), 5, elasticity_form(dim()), "factors=store storage=float vector_width=4"},
@@ -94,6 +97,25 @@ TEST_P(PointsInLanes, HighDegrees) {
 
 TEST_P(PointsInLanes, CheckedDeviceFindsNoStaleOrForeignAccess) {
   for (const auto& wanted : cases()) check(curved_box(GetParam(), 2), wanted, {.device = "checked"});
+}
+
+/// One field has more dofs than points along an axis, and no test function of its own.
+TEST_P(PointsInLanes, FieldsWithMoreDofsThanPoints) {
+  const Problem problem(scrambled(box(GetParam()), 1), {{.degree = 1}, {.degree = 3, .name = "p"}});
+  const auto form = problem.form("(inner(grad(u), grad(v_u)) + p*v_u + p.dx(0)*v_u)*dx");
+  const auto result = [&](const std::string& plan, std::shared_ptr<device::Device> device) {
+    op::OperatorOptions options = planned({.shared_device = std::move(device), .plan = plan});
+    options.quadrature.points = 2;
+    const op::Operator A(form, problem.system(), options);
+    return values_of(applied(A, random_vector(A, 5)));
+  };
+  const auto expected = result(simplest, std::make_shared<InterpreterDevice>());
+  for (const char* plan :
+       {"mapping=simd_points", "mapping=simd_points vector_width=4 even_odd=0", "mapping=simd_cells"}) {
+    const auto found = result(plan, nullptr);
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      EXPECT_NEAR(found[i], expected[i], 1e-12 * largest(expected)) << plan;
+  }
 }
 
 TEST_P(PointsInLanes, RightHandSidesAndMixedFields) {

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <variant>
 
+#include <rafter/base/error.hpp>
 #include <rafter/schedule/collocated_stages.hpp>
 #include <rafter/schedule/fused_cells.hpp>
 #include <rafter/schedule/plan.hpp>
@@ -80,10 +83,66 @@ TEST(FusedSchedules, KeepTwoArraysOfAllPointsForAField) {
   schedule::verify(program, fused);
   const auto is_of_all_points = [&](const schedule::Memory& memory) { return memory.keeps.size() == 3; };
   EXPECT_EQ(std::ranges::count_if(fused.memories, is_of_all_points), 2);
+  EXPECT_EQ(fused.memories[static_cast<std::size_t>(schedule::memory_of(fused, stages->results.front().values))].name,
+            "u0_value"); // where the QFunction leaves it
   const auto with_points = schedule::schedule_fused_points(input, schedule::Plan{}, *stages);
   schedule::verify(program, with_points);
   // Dofs with cells in lanes, and results of all cells before they are turned, have memories of their own.
   EXPECT_EQ(std::ranges::count_if(with_points.memories, is_of_all_points), 4);
+}
+
+schedule::Nest& innermost(schedule::Nest& of) {
+  for (auto& entry : of.body)
+    if (auto* nest = std::get_if<schedule::Nest>(&entry)) return innermost(*nest);
+  return of;
+}
+
+TEST(FusedSchedules, WithPointsInLanesAreRefusedWithTheReason) {
+  const auto program = tensor_program(qfunction(variable_helmholtz(), Shape::quadrilateral, mesh::MapKind::multilinear),
+                                      3, 5, Contraction::collocated);
+  const auto stages = collocated_stages(program);
+  ASSERT_TRUE(stages.has_value());
+  schedule::LoweringInput input;
+  input.program = &program;
+  const auto complaint = [&](const std::function<void(schedule::Schedule&)>& spoil) -> std::string {
+    auto made = schedule::schedule_fused_points(input, schedule::Plan{}, *stages);
+    spoil(made);
+    try {
+      schedule::verify(program, made);
+    } catch (const base::InternalError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const auto memory = [](schedule::Schedule& of, const char* name) -> schedule::Memory& {
+    return *std::ranges::find(of.memories, name, &schedule::Memory::name);
+  };
+  const auto last_copy = [](schedule::Schedule& of) -> schedule::Do& {
+    return std::get<schedule::Do>(of.nest.body[of.nest.body.size() - 2]);
+  };
+  EXPECT_EQ(complaint([](schedule::Schedule&) {}), "");
+  const auto expect = [&](const char* message, const std::function<void(schedule::Schedule&)>& spoil) {
+    EXPECT_NE(complaint(spoil).find(message), std::string::npos) << message << " / " << complaint(spoil);
+  };
+  const char* no_cells = "a loop over the cells of a sub-batch where none";
+  expect(no_cells, [](auto& of) { of.subbatches = 2; });
+  expect(no_cells, [](auto& of) { of.cell_place = schedule::CellPlace::in_turn; });
+  expect("has cells, but no points in lanes", [&](auto& of) { memory(of, "u0_by_cells").points_in_lanes = 0; });
+  expect("hold something else", [&](auto& of) {
+    memory(of, "u0_last").points_in_lanes = 0;
+    memory(of, "u0_last").layer = 100; // enough for numbers
+  });
+  expect("hold something else", [&](auto& of) { memory(of, "u0_dofs").points_in_lanes = 8; });
+  expect("cannot be turned", [&](auto& of) { memory(of, "u0_dofs").spare = 0; });
+  expect("cannot be turned", [&](auto& of) { memory(of, "u0_by_cells").has_cells = false; });
+  expect("names no memory", [&](auto& of) { last_copy(of).to = -1; });
+  expect("unknown component", [&](auto& of) { last_copy(of).component = 1; });
+  expect("whose indices no loop of their own gives", [&](auto& of) {
+    auto& cells = std::get<schedule::Nest>(of.nest.body[1]);
+    for (auto& entry : cells.body)
+      if (auto& nest = innermost(std::get<schedule::Nest>(entry)); schedule::evaluates(program, nest))
+        nest.loops.clear();
+  });
 }
 
 } // namespace

@@ -6,11 +6,11 @@
 #include <set>
 
 #include <rafter/base/error.hpp>
+#include <rafter/kernel/tensor_program.hpp>
 #include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/operator/linear_form.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/schedule/counts.hpp>
-#include <rafter/kernel/tensor_program.hpp>
 #include <rafter/schedule/mapping.hpp>
 #include <rafter/schedule/mapping_keys.hpp>
 #include <tests/support/operator_problems.hpp>

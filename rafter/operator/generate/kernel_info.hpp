@@ -16,7 +16,7 @@ struct KernelInfo {
   schedule::Plan plan;
   tune::Decision decision;                                 ///< says why this plan was taken
   std::string source;                                      ///< generated text
-  std::string tensor_program, schedule_text, loop_program; ///< texts; no schedule ("") where the mapping has none
+  std::string tensor_program, schedule_text, loop_program; ///< texts; no schedule ("") of products with a matrix
   double work_bytes = 0;                                   ///< bytes of its work arrays
   int num_points = 0;
   std::string quadrature; ///< one line: the rule and why it was chosen
