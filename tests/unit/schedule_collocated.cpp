@@ -138,8 +138,8 @@ TEST(FusedSchedules, WithPointsInLanesAreRefusedWithTheReason) {
   expect("names no memory", [&](auto& of) { last_copy(of).to = -1; });
   expect("unknown component", [&](auto& of) { last_copy(of).component = 1; });
   expect("whose indices no loop of their own gives", [&](auto& of) {
-    auto& cells = std::get<schedule::Nest>(of.nest.body[1]);
-    for (auto& entry : cells.body)
+    auto& of_cell = std::get<schedule::Nest>(of.nest.body[1]);
+    for (auto& entry : of_cell.body)
       if (auto& nest = innermost(std::get<schedule::Nest>(entry)); schedule::evaluates(program, nest))
         nest.loops.clear();
   });
