@@ -32,30 +32,30 @@ static const vec columns25[3] = {
   {0.6872983346207417, (-5.551115123125783e-17), (-0.08729833462074171), 0.0},
   {0.4, 1.0, 0.4, 0.0},
   {(-0.08729833462074171), (-5.551115123125783e-17), 0.6872983346207417, 0.0}};
-static const vec columns48[3] = {
+static const vec columns41[3] = {
   {(-1.9364916731037085), (-0.6454972243679028), 0.6454972243679028, 0.0},
   {2.581988897471611, 0.0, (-2.581988897471611), 0.0},
   {(-0.6454972243679028), 0.6454972243679028, 1.9364916731037085, 0.0}};
-static const vec columns52[3] = {
+static const vec columns51[3] = {
   {(-1.9364916731037083), 1.6137430609197572, (-0.6454972243679028), 0.0},
   {(-1.0327955589886444), 0.0, 1.0327955589886444, 0.0},
   {0.6454972243679028, (-1.6137430609197572), 1.9364916731037083, 0.0}};
-static const vec columns69[3] = {
+static const vec columns65[3] = {
   {0.3818324081226343, 0.22222222222222224, (-0.048499074789300954), 0.0},
   {(-4.9343245538895844e-17), 0.8888888888888888, (-4.9343245538895844e-17), 0.0},
   {(-0.048499074789300954), 0.22222222222222224, 0.3818324081226343, 0.0}};
-static const int cell_starts72[4] = {0, 12, 24, 36};
-static const int line_entries73[12] = {0, 1, 2, 9, 3, 4, 5, 9, 6, 7, 8, 9};
+static const int cell_starts68[4] = {0, 12, 24, 36};
+static const int line_entries69[12] = {0, 1, 2, 9, 3, 4, 5, 9, 6, 7, 8, 9};
 static const double K[14] = {0.6872983346207417, 0.08729833462074171, 5.551115123125783e-17, 1.9364916731037085, 2.581988897471611, 0.6454972243679028, 1.9364916731037083, 1.0327955589886444, 1.6137430609197572, 0.3818324081226343, 4.9343245538895844e-17, 0.048499074789300954,
   0.22222222222222224, 0.8888888888888888};
 void kernel(void* const* arguments, long begin, long end)
 {
   vec u0_values[3];
-  vec u0_dofs[10];
   vec u0_last[3];
   vec u0_line[1];
-  vec u0_transposed[12];
   vec u0_out_line[1];
+  vec u0_dofs[10];
+  vec u0_by_cells[12];
   const double* restrict input_vector_0 = arguments[0];
   const int* restrict pattern_numbers_0 = arguments[1];
   const int* restrict run_starts_0 = arguments[2];
@@ -105,145 +105,137 @@ void kernel(void* const* arguments, long begin, long end)
    }
    for (long cell = 0; cell < 4; ++cell) {
     for (long c20 = 0; c20 < 1; ++c20) {
-     for (long k21 = 0; k21 < 3; ++k21) {
-      const double u22 = ((const double*)u0_dofs)[(c20*3+k21)*3*4+cell],
-      u23 = ((const double*)u0_dofs)[((c20*3+k21)*3+1)*4+cell],
-      u24 = ((const double*)u0_dofs)[((c20*3+k21)*3+2)*4+cell];
-      u0_last[c20*3+k21] = columns25[0]*u22 + columns25[1]*u23 + columns25[2]*u24;
+     for (long i21 = 0; i21 < 3; ++i21) {
+      const double u22 = ((const double*)u0_dofs)[(c20*9+i21*3)*4+cell],
+      u23 = ((const double*)u0_dofs)[(c20*9+i21*3+1)*4+cell],
+      u24 = ((const double*)u0_dofs)[(c20*9+i21*3+2)*4+cell];
+      u0_last[c20*3+i21] = columns25[0]*u22 + columns25[1]*u23 + columns25[2]*u24;
      }
-     for (long i26 = 0; i26 < 1; ++i26) {
-      const vec u27 = u0_last[c20*3+i26],
-      u28 = u0_last[c20*3+i26+1],
-      u29 = u0_last[c20*3+i26+2],
-      v30 = K[0]*u27 + 0.4*u28 + (-K[1])*u29,
-      v31 = (-K[2])*u27 + 1.0*u28 + (-K[2])*u29,
-      v32 = (-K[1])*u27 + 0.4*u28 + K[0]*u29;
-      u0_values[c20*3+i26] = v30;
-      u0_values[c20*3+i26+1] = v31;
-      u0_values[c20*3+i26+2] = v32;
-      u0_last[c20*3+i26] = (-K[3])*v30 + K[4]*v31 + (-K[5])*v32;
-      u0_last[c20*3+i26+1] = (-K[5])*v30 + K[5]*v32;
-      u0_last[c20*3+i26+2] = K[5]*v30 + (-K[4])*v31 + K[3]*v32;
-     }
+     const vec u26 = u0_last[c20*3],
+     u27 = u0_last[c20*3+1],
+     u28 = u0_last[c20*3+2],
+     v29 = K[0]*u26 + 0.4*u27 + (-K[1])*u28,
+     v30 = (-K[2])*u26 + 1.0*u27 + (-K[2])*u28,
+     v31 = (-K[1])*u26 + 0.4*u27 + K[0]*u28;
+     u0_values[c20*3] = v29;
+     u0_values[c20*3+1] = v30;
+     u0_values[c20*3+2] = v31;
+     u0_last[c20*3] = (-K[3])*v29 + K[4]*v30 + (-K[5])*v31;
+     u0_last[c20*3+1] = (-K[5])*v29 + K[5]*v31;
+     u0_last[c20*3+2] = K[5]*v29 + (-K[4])*v30 + K[3]*v31;
     }
-    const double t33 = map_0[(row*6+2)*8+pass*4+cell],
-    t34 = map_0[(row*6+5)*8+pass*4+cell],
-    t35 = t33*t34,
-    t36 = 1.0/t35,
-    t37 = t34*t36,
-    t38 = t33*t36;
+    const double t32 = map_0[(row*6+2)*8+pass*4+cell],
+    t33 = map_0[(row*6+5)*8+pass*4+cell],
+    t34 = t32*t33,
+    t35 = 1.0/t34,
+    t36 = t33*t35,
+    t37 = t32*t35;
     for (long q1 = 0; q1 < 3; ++q1) {
-     const double u45 = ((const double*)u0_values)[q1*4],
-     u46 = ((const double*)u0_values)[q1*4+1],
-     u47 = ((const double*)u0_values)[q1*4+2];
-     u0_line[0] = columns48[0]*u45 + columns48[1]*u46 + columns48[2]*u47;
+     const double u38 = ((const double*)u0_values)[q1*4],
+     u39 = ((const double*)u0_values)[q1*4+1],
+     u40 = ((const double*)u0_values)[q1*4+2];
+     u0_line[0] = columns41[0]*u38 + columns41[1]*u39 + columns41[2]*u40;
      { const long q0 = 0;
-      const vec t39 = u0_line[q0],
-      t40 = t37*t39,
-      t41 = t34*t40,
-      t42 = u0_last[q1+q0],
-      t43 = t42*t38,
-      t44 = t33*t43;
-      u0_out_line[q0] = t41;
-      u0_last[q1+q0] = t44;
+      const vec t42 = u0_line[q0],
+      t43 = t36*t42,
+      t44 = t33*t43,
+      t45 = u0_last[q1+q0],
+      t46 = t45*t37,
+      t47 = t32*t46;
+      u0_out_line[q0] = t44;
+      u0_last[q1+q0] = t47;
      }
-     const double u49 = ((const double*)u0_out_line)[0],
-     u50 = ((const double*)u0_out_line)[1],
-     u51 = ((const double*)u0_out_line)[2];
-     u0_values[q1] = columns52[0]*u49 + columns52[1]*u50 + columns52[2]*u51;
+     const double u48 = ((const double*)u0_out_line)[0],
+     u49 = ((const double*)u0_out_line)[1],
+     u50 = ((const double*)u0_out_line)[2];
+     u0_values[q1] = columns51[0]*u48 + columns51[1]*u49 + columns51[2]*u50;
     }
-    for (long c53 = 0; c53 < 1; ++c53) {
-     for (long i54 = 0; i54 < 1; ++i54) {
-      const vec u55 = u0_last[c53*3+i54],
-      u56 = u0_last[c53*3+i54+1],
-      u57 = u0_last[c53*3+i54+2],
-      u58 = u0_values[c53*3+i54],
-      u59 = u0_values[c53*3+i54+1],
-      u60 = u0_values[c53*3+i54+2],
-      r61 = u58 + ((-K[6])*u55 + (-K[7])*u56 + K[5]*u57),
-      r62 = u59 + (K[8]*u55 + (-K[8])*u57),
-      r63 = u60 + ((-K[5])*u55 + K[7]*u56 + K[6]*u57);
-      u0_last[c53*3+i54] = K[9]*r61 + (-K[10])*r62 + (-K[11])*r63;
-      u0_last[c53*3+i54+1] = K[12]*r61 + K[13]*r62 + K[12]*r63;
-      u0_last[c53*3+i54+2] = (-K[11])*r61 + (-K[10])*r62 + K[9]*r63;
-     }
-    }
-    for (long c64 = 0; c64 < 1; ++c64) {
-     for (long k65 = 0; k65 < 3; ++k65) {
-      const double u66 = ((const double*)u0_last)[(c64*3+k65)*4],
-      u67 = ((const double*)u0_last)[(c64*3+k65)*4+1],
-      u68 = ((const double*)u0_last)[(c64*3+k65)*4+2];
-      u0_transposed[cell*3+c64*3+k65] = columns69[0]*u66 + columns69[1]*u67 + columns69[2]*u68;
-     }
+    const vec u52 = u0_last[0],
+    u53 = u0_last[1],
+    u54 = u0_last[2],
+    u55 = u0_values[0],
+    u56 = u0_values[1],
+    u57 = u0_values[2],
+    v58 = u55 + ((-K[6])*u52 + (-K[7])*u53 + K[5]*u54),
+    v59 = u56 + (K[8]*u52 + (-K[8])*u54),
+    v60 = u57 + ((-K[5])*u52 + K[7]*u53 + K[6]*u54);
+    u0_last[0] = K[9]*v58 + (-K[10])*v59 + (-K[11])*v60;
+    u0_last[1] = K[12]*v58 + K[13]*v59 + K[12]*v60;
+    u0_last[2] = (-K[11])*v58 + (-K[10])*v59 + K[9]*v60;
+    for (long i61 = 0; i61 < 3; ++i61) {
+     const double u62 = ((const double*)u0_last)[i61*4],
+     u63 = ((const double*)u0_last)[i61*4+1],
+     u64 = ((const double*)u0_last)[i61*4+2];
+     u0_by_cells[cell*3+i61] = columns65[0]*u62 + columns65[1]*u63 + columns65[2]*u64;
     }
    }
-   for (long t70 = 0; t70 < 3; ++t70) {
-    load_run4(u0_dofs, line_entries73 + t70*4, ((double*)u0_transposed), cell_starts72, t70*4);
+   for (long t66 = 0; t66 < 3; ++t66) {
+    load_run4(u0_dofs, line_entries69 + t66*4, ((double*)u0_by_cells), cell_starts68, t66*4);
    }
    if ((long)mode_0[0]==0) {
     if (pass==0) {
-     const long z74 = (long)first_touch_0[batch*2];
-     for (long z75 = 0; z75 < (long)first_touch_0[batch*2+1]-z74; ++z75) {
-      output_vector_0[z74+z75] = 0.0;
+     const long z70 = (long)first_touch_0[batch*2];
+     for (long z71 = 0; z71 < (long)first_touch_0[batch*2+1]-z70; ++z71) {
+      output_vector_0[z70+z71] = 0.0;
      }
     } else {
     }
    } else {
    }
-   const long p76 = (long)pattern_numbers_0[batch];
-   if (p76) {
-    for (long r77 = 0; r77 < 8; ++r77) {
-     const ivec s78 = ((const ivec*)run_starts_0)[(batch*8+r77)*2+pass];
-     for (long n79 = 0; n79 < 1; ++n79) {
-      { const vec v_ = u0_dofs[(long)run_entries3[r77+n79]]; for (long l_ = 0; l_ < LANES; ++l_) output_vector_0[((long)run_starts_0[((((batch*8+r77)*2+pass)*4) + l_)] + n79)] += v_[l_]; }
+   const long p72 = (long)pattern_numbers_0[batch];
+   if (p72) {
+    for (long r73 = 0; r73 < 8; ++r73) {
+     const ivec s74 = ((const ivec*)run_starts_0)[(batch*8+r73)*2+pass];
+     for (long n75 = 0; n75 < 1; ++n75) {
+      { const vec v_ = u0_dofs[(long)run_entries3[r73+n75]]; for (long l_ = 0; l_ < LANES; ++l_) output_vector_0[((long)run_starts_0[((((batch*8+r73)*2+pass)*4) + l_)] + n75)] += v_[l_]; }
      }
     }
    } else {
-    const long b81 = (long)unpatterned_numbers_0[batch];
+    const long b77 = (long)unpatterned_numbers_0[batch];
     if ((long)num_active_0[batch]==8) {
-     for (long i82 = 0; i82 < 8; ++i82) {
-      const ivec s83 = ((const ivec*)unpatterned_entries_0)[(b81*8+i82)*2+pass];
-      for (long n84 = 0; n84 < 1; ++n84) {
-       { const vec v_ = u0_dofs[(long)run_entries3[i82+n84]]; for (long l_ = 0; l_ < LANES; ++l_) output_vector_0[((long)unpatterned_entries_0[((((b81*8+i82)*2+pass)*4) + l_)] + n84)] += v_[l_]; }
+     for (long i78 = 0; i78 < 8; ++i78) {
+      const ivec s79 = ((const ivec*)unpatterned_entries_0)[(b77*8+i78)*2+pass];
+      for (long n80 = 0; n80 < 1; ++n80) {
+       { const vec v_ = u0_dofs[(long)run_entries3[i78+n80]]; for (long l_ = 0; l_ < LANES; ++l_) output_vector_0[((long)unpatterned_entries_0[((((b77*8+i78)*2+pass)*4) + l_)] + n80)] += v_[l_]; }
       }
      }
     } else {
-     for (long i86 = 0; i86 < 8; ++i86) {
-      const ivec s87 = ((const ivec*)unpatterned_entries_0)[(b81*8+i86)*2+pass];
-      { const vec v_ = u0_dofs[(long)run_entries3[i86]]; for (long l_ = 0; l_ < ((long)num_active_0[batch]-pass*4 < 4 ? (long)num_active_0[batch]-pass*4 : 4); ++l_) output_vector_0[(long)unpatterned_entries_0[((((b81*8+i86)*2+pass)*4) + l_)]] += v_[l_]; }
+     for (long i82 = 0; i82 < 8; ++i82) {
+      const ivec s83 = ((const ivec*)unpatterned_entries_0)[(b77*8+i82)*2+pass];
+      { const vec v_ = u0_dofs[(long)run_entries3[i82]]; for (long l_ = 0; l_ < ((long)num_active_0[batch]-pass*4 < 4 ? (long)num_active_0[batch]-pass*4 : 4); ++l_) output_vector_0[(long)unpatterned_entries_0[((((b77*8+i82)*2+pass)*4) + l_)]] += v_[l_]; }
      }
     }
    }
    if ((long)mode_0[0]==0) {
     if ((long)num_active_0[batch]==8) {
-     const long s88 = (long)interior_starts_0[batch];
-     for (long i89 = 0; i89 < 1; ++i89) {
-      const long d90 = (long)interior_dofs12[i89];
-      *(uvec*)(output_vector_0 + s88+i89*8+pass*4) = u0_dofs[d90];
+     const long s84 = (long)interior_starts_0[batch];
+     for (long i85 = 0; i85 < 1; ++i85) {
+      const long d86 = (long)interior_dofs12[i85];
+      *(uvec*)(output_vector_0 + s84+i85*8+pass*4) = u0_dofs[d86];
      }
     } else {
-     const long s91 = (long)interior_starts_0[batch];
-     const long n92 = (long)num_active_0[batch];
-     const ivec l93 = vmin_i(((int)(pass*4) + lane_numbers), isplat(n92-1));
-     for (long i94 = 0; i94 < 1; ++i94) {
-      const long d95 = (long)interior_dofs12[i94];
-      { const vec v_ = u0_dofs[d95]; for (long l_ = 0; l_ < ((long)num_active_0[batch]-pass*4 < 4 ? (long)num_active_0[batch]-pass*4 : 4); ++l_) output_vector_0[((s91+i94*n92) + (((pass*4) + l_) < (n92-1) ? ((pass*4) + l_) : (n92-1)))] = v_[l_]; }
+     const long s87 = (long)interior_starts_0[batch];
+     const long n88 = (long)num_active_0[batch];
+     const ivec l89 = vmin_i(((int)(pass*4) + lane_numbers), isplat(n88-1));
+     for (long i90 = 0; i90 < 1; ++i90) {
+      const long d91 = (long)interior_dofs12[i90];
+      { const vec v_ = u0_dofs[d91]; for (long l_ = 0; l_ < ((long)num_active_0[batch]-pass*4 < 4 ? (long)num_active_0[batch]-pass*4 : 4); ++l_) output_vector_0[((s87+i90*n88) + (((pass*4) + l_) < (n88-1) ? ((pass*4) + l_) : (n88-1)))] = v_[l_]; }
      }
     }
    } else {
     if ((long)num_active_0[batch]==8) {
-     const long s96 = (long)interior_starts_0[batch];
-     for (long i97 = 0; i97 < 1; ++i97) {
-      const long d98 = (long)interior_dofs12[i97];
-      *(uvec*)(output_vector_0 + s96+i97*8+pass*4) += u0_dofs[d98];
+     const long s92 = (long)interior_starts_0[batch];
+     for (long i93 = 0; i93 < 1; ++i93) {
+      const long d94 = (long)interior_dofs12[i93];
+      *(uvec*)(output_vector_0 + s92+i93*8+pass*4) += u0_dofs[d94];
      }
     } else {
-     const long s99 = (long)interior_starts_0[batch];
-     const long n100 = (long)num_active_0[batch];
-     const ivec l101 = vmin_i(((int)(pass*4) + lane_numbers), isplat(n100-1));
-     for (long i102 = 0; i102 < 1; ++i102) {
-      const long d103 = (long)interior_dofs12[i102];
-      { const vec v_ = u0_dofs[d103]; for (long l_ = 0; l_ < ((long)num_active_0[batch]-pass*4 < 4 ? (long)num_active_0[batch]-pass*4 : 4); ++l_) output_vector_0[((s99+i102*n100) + (((pass*4) + l_) < (n100-1) ? ((pass*4) + l_) : (n100-1)))] += v_[l_]; }
+     const long s95 = (long)interior_starts_0[batch];
+     const long n96 = (long)num_active_0[batch];
+     const ivec l97 = vmin_i(((int)(pass*4) + lane_numbers), isplat(n96-1));
+     for (long i98 = 0; i98 < 1; ++i98) {
+      const long d99 = (long)interior_dofs12[i98];
+      { const vec v_ = u0_dofs[d99]; for (long l_ = 0; l_ < ((long)num_active_0[batch]-pass*4 < 4 ? (long)num_active_0[batch]-pass*4 : 4); ++l_) output_vector_0[((s95+i98*n96) + (((pass*4) + l_) < (n96-1) ? ((pass*4) + l_) : (n96-1)))] += v_[l_]; }
      }
     }
    }

@@ -52,78 +52,72 @@ void kernel(void* const* arguments, long begin, long end)
    }
   }
   for (long c11 = 0; c11 < 1; ++c11) {
-   for (long k12 = 0; k12 < 2; ++k12) {
-    const vec u13 = u0_values[c11*4+k12*2],
-    u14 = u0_values[c11*4+k12*2+1];
-    u0_values[c11*4+k12*2] = K[0]*u13 + K[1]*u14;
-    u0_values[c11*4+k12*2+1] = K[1]*u13 + K[0]*u14;
+   for (long i12 = 0; i12 < 2; ++i12) {
+    const vec u13 = u0_values[c11*4+i12*2],
+    u14 = u0_values[c11*4+i12*2+1];
+    u0_values[c11*4+i12*2] = K[0]*u13 + K[1]*u14;
+    u0_values[c11*4+i12*2+1] = K[1]*u13 + K[0]*u14;
    }
    for (long i15 = 0; i15 < 2; ++i15) {
     const vec u16 = u0_values[c11*4+i15],
-    u17 = u0_values[c11*4+i15+2],
-    v18 = K[0]*u16 + K[1]*u17,
-    v19 = K[1]*u16 + K[0]*u17;
-    u0_values[c11*4+i15] = v18;
-    u0_values[c11*4+i15+2] = v19;
+    u17 = u0_values[c11*4+i15+2];
+    u0_values[c11*4+i15] = K[0]*u16 + K[1]*u17;
+    u0_values[c11*4+i15+2] = K[1]*u16 + K[0]*u17;
    }
   }
-  const vec t20 = ((const vec*)stored_cell_0)[row];
+  const vec t18 = ((const vec*)stored_cell_0)[row];
   for (long q1 = 0; q1 < 2; ++q1) {
    { const long q0 = 0;
-    const vec t21 = u0_values[q1*2+q0],
-    t22 = t20*t21;
-    u0_values[q1*2+q0] = t22;
+    const vec t19 = u0_values[q1*2+q0],
+    t20 = t18*t19;
+    u0_values[q1*2+q0] = t20;
    }
    { const long q0 = 1;
-    const vec t21 = u0_values[q1*2+q0],
-    t22 = t20*t21;
-    u0_values[q1*2+q0] = t22;
+    const vec t19 = u0_values[q1*2+q0],
+    t20 = t18*t19;
+    u0_values[q1*2+q0] = t20;
    }
   }
-  for (long c23 = 0; c23 < 1; ++c23) {
-   for (long i24 = 0; i24 < 2; ++i24) {
-    const vec u25 = u0_values[c23*4+i24],
-    u26 = u0_values[c23*4+i24+2];
-    u0_values[c23*4+i24] = K[0]*u25 + K[1]*u26;
-    u0_values[c23*4+i24+2] = K[1]*u25 + K[0]*u26;
-   }
+  for (long i21 = 0; i21 < 2; ++i21) {
+   const vec u22 = u0_values[i21],
+   u23 = u0_values[i21+2];
+   u0_values[i21] = K[0]*u22 + K[1]*u23;
+   u0_values[i21+2] = K[1]*u22 + K[0]*u23;
   }
-  for (long c27 = 0; c27 < 1; ++c27) {
-   for (long k28 = 0; k28 < 2; ++k28) {
-    const vec u29 = u0_values[c27*4+k28*2],
-    u30 = u0_values[c27*4+k28*2+1];
-    u0_values[c27*4+k28*2] = K[0]*u29 + K[1]*u30;
-    u0_values[c27*4+k28*2+1] = K[1]*u29 + K[0]*u30;
-   }
+  for (long i24 = 0; i24 < 2; ++i24) {
+   const vec u25 = u0_values[i24*2],
+   u26 = u0_values[i24*2+1];
+   u0_values[i24*2] = K[0]*u25 + K[1]*u26;
+   u0_values[i24*2+1] = K[1]*u25 + K[0]*u26;
   }
   if ((long)mode_0[0]==0) {
-   const long z31 = (long)first_touch_0[batch*2];
-   for (long z32 = 0; z32 < (long)first_touch_0[batch*2+1]-z31; ++z32) {
-    output_vector_0[z31+z32] = 0.0;
+   const long z27 = (long)first_touch_0[batch*2];
+   for (long z28 = 0; z28 < (long)first_touch_0[batch*2+1]-z27; ++z28) {
+    output_vector_0[z27+z28] = 0.0;
    }
   } else {
   }
-  const long p33 = (long)pattern_numbers_0[batch];
-  if (p33) {
-   for (long r34 = 0; r34 < 4; ++r34) {
-    const ivec s35 = ((const ivec*)run_starts_0)[batch*4+r34];
-    for (long n36 = 0; n36 < 1; ++n36) {
-     { const vec v_ = u0_values[(long)run_entries3[r34+n36]]; for (long l_ = 0; l_ < LANES; ++l_) output_vector_0[((long)run_starts_0[(((batch*4+r34)*8) + l_)] + n36)] += v_[l_]; }
+  const long p29 = (long)pattern_numbers_0[batch];
+  if (p29) {
+   for (long r30 = 0; r30 < 4; ++r30) {
+    const ivec s31 = ((const ivec*)run_starts_0)[batch*4+r30];
+    for (long n32 = 0; n32 < 1; ++n32) {
+     { const vec v_ = u0_values[(long)run_entries3[r30+n32]]; for (long l_ = 0; l_ < LANES; ++l_) output_vector_0[((long)run_starts_0[(((batch*4+r30)*8) + l_)] + n32)] += v_[l_]; }
     }
    }
   } else {
-   const long b38 = (long)unpatterned_numbers_0[batch];
+   const long b34 = (long)unpatterned_numbers_0[batch];
    if ((long)num_active_0[batch]==8) {
-    for (long i39 = 0; i39 < 4; ++i39) {
-     const ivec s40 = ((const ivec*)unpatterned_entries_0)[b38*4+i39];
-     for (long n41 = 0; n41 < 1; ++n41) {
-      { const vec v_ = u0_values[(long)run_entries3[i39+n41]]; for (long l_ = 0; l_ < LANES; ++l_) output_vector_0[((long)unpatterned_entries_0[(((b38*4+i39)*8) + l_)] + n41)] += v_[l_]; }
+    for (long i35 = 0; i35 < 4; ++i35) {
+     const ivec s36 = ((const ivec*)unpatterned_entries_0)[b34*4+i35];
+     for (long n37 = 0; n37 < 1; ++n37) {
+      { const vec v_ = u0_values[(long)run_entries3[i35+n37]]; for (long l_ = 0; l_ < LANES; ++l_) output_vector_0[((long)unpatterned_entries_0[(((b34*4+i35)*8) + l_)] + n37)] += v_[l_]; }
      }
     }
    } else {
-    for (long i43 = 0; i43 < 4; ++i43) {
-     const ivec s44 = ((const ivec*)unpatterned_entries_0)[b38*4+i43];
-     { const vec v_ = u0_values[(long)run_entries3[i43]]; for (long l_ = 0; l_ < (long)num_active_0[batch]; ++l_) output_vector_0[(long)unpatterned_entries_0[(((b38*4+i43)*8) + l_)]] += v_[l_]; }
+    for (long i39 = 0; i39 < 4; ++i39) {
+     const ivec s40 = ((const ivec*)unpatterned_entries_0)[b34*4+i39];
+     { const vec v_ = u0_values[(long)run_entries3[i39]]; for (long l_ = 0; l_ < (long)num_active_0[batch]; ++l_) output_vector_0[(long)unpatterned_entries_0[(((b34*4+i39)*8) + l_)]] += v_[l_]; }
     }
    }
   }
