@@ -59,10 +59,10 @@ void expect_like_host(const Problem& problem, const std::string& text, const Set
   op::OperatorOptions options = test::planned();
   options.quadrature.points = points;
   options.quadrature.kind = kind;
-  const auto expected = test::twice_applied(op::Operator(form, options));
+  const auto expected = test::twice_applied(op::Operator(form, problem.system(), options));
   options.shared_device = device;
   options.plan = fmt::format("mapping={} {}", mapping, keys);
-  const op::Operator A(form, options);
+  const op::Operator A(form, problem.system(), options);
   const auto found = test::twice_applied(A);
   bool is_followed = false;
   for (const auto& info : A.kernels().info())
@@ -194,7 +194,7 @@ TEST_P(PointsInItems, HaveARaceWithoutAnyOneOfTheirBarriers) {
     options.shared_device = device;
     options.plan = "mapping=" + mapping;
     try {
-      (void)test::twice_applied(op::Operator(form, options));
+      (void)test::twice_applied(op::Operator(form, problem.system(), options));
       EXPECT_FALSE(device->has_left_one_out()) << "no race without barrier " << number;
       EXPECT_GE(number, 4);
       return;
