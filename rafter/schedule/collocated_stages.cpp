@@ -88,7 +88,7 @@ private:
   }
 
   const kernel::TensorProgram& program_;
-  ResultSteps result_; ///< of the output that the steps now are for
+  ResultSteps result_; ///< the steps of the output that is being gone through
 };
 
 } // namespace

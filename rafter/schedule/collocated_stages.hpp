@@ -11,7 +11,7 @@ namespace rafter::schedule {
 /// The steps that take a field, or the geometry, from its dofs to the points. Steps and arrays are given by their
 /// numbers in the program; -1: there is none.
 struct FieldSteps {
-  int reading = -1;
+  int reading = -1;                           ///< step that gathers dofs or loads nodes
   int dofs = -1, values = -1;                 ///< arrays; the same one where nodes are points
   std::vector<int> interpolation;             ///< steps along axes 0, 1, ..; none where nodes are points
   std::array<int, 3> derivatives{-1, -1, -1}; ///< steps by axis, from the values to derivatives in the points
@@ -23,7 +23,7 @@ struct ResultSteps {
   int total = -1;                             ///< array to which these add up, together with `values`
   int weighing = -1;                          ///< step where nodes are points
   std::vector<int> restriction;               ///< steps along the last axis first; none where nodes are points
-  int writing = -1;
+  int writing = -1;                           ///< step that scatters dofs
 };
 /// A program that takes each field to the points once, its values or, where nothing else is read, one derivative, and
 /// other derivatives there.

@@ -34,7 +34,7 @@ enum class ParallelAxis : std::uint8_t {
 /// The program being built: names, buffers and the meaning of "lane".
 class Context {
 public:
-  /// Of the schedule the places of cells are taken.
+  /// The schedule says where cells stand, and how many sub-batches a pass takes.
   Context(const LoweringInput& input, const Plan& plan, const Schedule& schedule);
 
   const LoweringInput& input;
@@ -72,6 +72,7 @@ public:
         has_point_lanes() && program.axes[static_cast<std::size_t>(axis)].direction == 0 ? plan[key::vector_width] : 1;
     return (program.extent(axis) + lanes - 1) / lanes;
   }
+  /// Returns the product of the numbers of indices along some axes.
   int product_of_indices(const std::vector<int>& axes) const {
     int product = 1;
     for (const int axis : axes) product *= num_indices(axis);

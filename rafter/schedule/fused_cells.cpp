@@ -49,10 +49,10 @@ public:
       for (const auto& field : stages_.fields)
         of_layer = std::max(of_layer, program_.product_of_extents(over_columns(program_, field.dofs).axes));
     layer_ = padded_layer(plan, cell_place, of_layer);
-    // Of short QFunctions the loop over a line is unrolled, so that the line stays in registers.
+    // The loop over a line is unrolled where the QFunction is short, so that the line stays in registers.
     is_unrolled_ = num_statements_at_points(input, plan, cell_place, points_in_lanes > 0) * in_line <= 320;
     result_.cell_place = cell_place;
-    // Of the memories of an array, the QFunction takes the first one.
+    // The QFunction takes the first memory of an array: what it leaves for a line stands before all of the values.
     for (const auto& result : stages_.results)
       if (result.derivatives[0] >= 0 && result.values >= 0)
         (void)place(of_line(name_of(result) + "_value"), result.values);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/schedule/nest_steps.hpp>
 
-/// Contractions in nests: entry by entry where the loops around give the free index, else of whole lines, or of blocks
-/// of rows of tables in memory.
+/// Contractions in nests go entry by entry where the loops around give the free index, else by whole lines, and by
+/// blocks of rows where tables stand in memory.
 namespace rafter::schedule {
 
 using form::ScalarOp;

@@ -7,6 +7,7 @@
 /// Loops over the axes of an array, for schedules.
 namespace rafter::schedule {
 
+/// Over the components.
 Loop over_components(const kernel::TensorProgram& program, int array);
 /// Over what is counted along a reference axis.
 Loop over_axis(const kernel::TensorProgram& program, int array, int direction, LoopPlace place = LoopPlace::serial);
