@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -73,7 +74,9 @@ struct Volumes {
   double smallest_det_j = 1e300;
 };
 inline Volumes volumes(const mesh::Mesh& mesh, const mesh::CellGroup& group) {
-  const auto rule = element::make_quadrature_with_points(group.shape, 2 * group.degree + 2);
+  // det J has the degree 3 degree - 1 along each axis; on pyramids it is no polynomial.
+  const int points = group.shape == element::Shape::pyramid ? 2 * group.degree + 2 : (3 * group.degree + 1) / 2 + 1;
+  const auto rule = element::make_quadrature_with_points(group.shape, points);
   const auto table = mesh::geometry_element(group)->tabulate(rule.points);
   Volumes result;
   for (std::int32_t c = 0; c < group.num_cells(); ++c) {
@@ -88,18 +91,21 @@ inline Volumes volumes(const mesh::Mesh& mesh, const mesh::CellGroup& group) {
   return result;
 }
 
-inline double volume(const mesh::Mesh& mesh) {
-  double sum = 0;
-  for (const auto& group : mesh.groups)
-    for (const double v : volumes(mesh, group).cells) sum += v;
-  return sum;
+/// The volume of a mesh, and the smallest det J at the quadrature points.
+struct VolumeOfMesh {
+  double volume = 0, smallest_det_j = 1e300;
+};
+inline VolumeOfMesh volume_of(const mesh::Mesh& mesh) {
+  VolumeOfMesh result;
+  for (const auto& group : mesh.groups) {
+    const auto of_group = volumes(mesh, group);
+    result.volume = std::accumulate(of_group.cells.begin(), of_group.cells.end(), result.volume);
+    result.smallest_det_j = std::min(result.smallest_det_j, of_group.smallest_det_j);
+  }
+  return result;
 }
-
-inline double smallest_det_j(const mesh::Mesh& mesh) {
-  double smallest = 1e300;
-  for (const auto& group : mesh.groups) smallest = std::min(smallest, volumes(mesh, group).smallest_det_j);
-  return smallest;
-}
+inline double volume(const mesh::Mesh& mesh) { return volume_of(mesh).volume; }
+inline double smallest_det_j(const mesh::Mesh& mesh) { return volume_of(mesh).smallest_det_j; }
 
 /// Returns the area (length in 2D, 1 per point in 1D) of the exterior facets with a tag, by quadrature on the facets.
 inline double tagged_area(const mesh::Mesh& mesh, std::int32_t tag) {
