@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <rafter/schedule/nest_uses.hpp>
 
 namespace rafter::schedule {
 
@@ -52,35 +53,18 @@ private:
 
   std::vector<Touch> touches_of(const Nest& nest) {
     std::vector<Touch> result;
-    const auto touch = [&](int array, int memory, bool writes, bool is_own) {
-      if (memory < 0 || schedule_.memories[static_cast<std::size_t>(memory)].space != Space::shared) return;
-      const auto& places = schedule_.memories[static_cast<std::size_t>(memory)].places;
-      const auto place = std::ranges::find_if(
-          places, [&](const auto& arrays) { return std::ranges::find(arrays, array) != arrays.end(); });
-      result.push_back({{memory, static_cast<std::size_t>(place - places.begin())},
-                        writes,
-                        is_own && binds_all(nest, array, memory) ? owner_of(nest, array, memory) : ""});
-    };
-    for (const auto& entry : nest.body) {
-      const auto& what = std::get<Do>(entry);
-      if (what.action != Do::Action::step) {
-        if (what.action == Do::Action::copy) touch(what.array, what.from, false, true);
-        touch(what.array, what.to, true, true);
-        continue;
+    for (const auto& entry : nest.body)
+      for (const auto& use : uses_of(program_, schedule_, std::get<Do>(entry))) {
+        const int memory = memory_of(schedule_, use.array, use.memory);
+        if (memory < 0 || schedule_.memories[static_cast<std::size_t>(memory)].space != Space::shared) continue;
+        const auto& places = schedule_.memories[static_cast<std::size_t>(memory)].places;
+        const auto place = std::ranges::find_if(
+            places, [&](const auto& arrays) { return std::ranges::find(arrays, use.array) != arrays.end(); });
+        const bool is_own = use.opened.empty() && binds_all(nest, use.array, memory);
+        result.push_back({{memory, static_cast<std::size_t>(place - places.begin())},
+                          use.writes,
+                          is_own ? owner_of(nest, use.array, memory) : ""});
       }
-      const auto& step = program_.steps[static_cast<std::size_t>(what.step)];
-      if (step.kind == kernel::StepKind::evaluate) {
-        for (const auto& input : program_.input_slots)
-          touch(input.slot.array, memory_of(schedule_, input.slot.array), false, true);
-        for (const auto& output : program_.output_slots)
-          touch(output.array, memory_of(schedule_, output.array), true, true);
-        continue;
-      }
-      if (step.source >= 0)
-        touch(step.source, memory_of(schedule_, step.source, what.from), false,
-              step.kind != kernel::StepKind::contract || what.is_marched);
-      if (step.target >= 0) touch(step.target, memory_of(schedule_, step.target, what.to), true, !what.is_marched);
-    }
     return result;
   }
   /// Says whether the loops of a nest give all indices of an array that a memory keeps.

@@ -38,9 +38,9 @@ void NestSteps::perform(const Do& what, Statements& to) {
   case StepKind::contract:
     return contract(step, what, to);
   case StepKind::butterfly:
-    return butterflies(step, values_.memory_of(step.target, memory_in_place(what)), into, to);
+    return butterflies(step, values_.memory_of(step.target, what.from), into, to);
   case StepKind::evaluate:
-    return evaluate(to);
+    return evaluate(what, to);
   case StepKind::weigh:
     return weigh(step, what, to);
   case StepKind::mask:
@@ -89,7 +89,7 @@ void NestSteps::butterflies(const kernel::Step& step, int from, int into, Statem
 }
 
 void NestSteps::weigh(const kernel::Step& step, const Do& what, Statements& to) {
-  const int from = values_.memory_of(step.target, memory_in_place(what)), into = target_memory(step, what);
+  const int from = values_.memory_of(step.target, what.from), into = target_memory(step, what);
   const std::string weights = context_.global(role::weights);
   each_entry(context_, step.target, values_.indices, [&](const EntryIndices& at) {
     const NodePtr weight = context_.fetch(weights, number_in_cell(context_, step.target, at));
@@ -104,7 +104,8 @@ void NestSteps::weigh(const kernel::Step& step, const Do& what, Statements& to) 
 // --- the QFunction --------------------------------------------------------------------------------------------------
 
 /// At the point that the loops around give, or at all of a line that they leave open.
-void NestSteps::evaluate(Statements& to) {
+void NestSteps::evaluate(const Do& what, Statements& to) {
+  evaluation_ = what;
   const auto given = values_.indices;
   const std::function<void(std::size_t)> open = [&](std::size_t i) {
     if (i == program_.point_axes.size()) {
@@ -134,7 +135,7 @@ NodePtr NestSteps::read(const kernel::Slot& slot) const {
   return values_.value(slot.array, values_.memory_of(slot.array, -1), indices_of(slot));
 }
 void NestSteps::write(const kernel::Slot& slot, NodePtr value, Statements& to) {
-  const int into = values_.memory_of(slot.array, -1);
+  const int into = values_.memory_of(slot.array, memory_of_output(values_.schedule(), evaluation_, slot.array));
   if (into >= 0 && memories_.is_cleared(into, slot.array))
     values_.add(slot.array, into, indices_of(slot), std::move(value), to);
   else

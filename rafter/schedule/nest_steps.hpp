@@ -41,7 +41,7 @@ private:
   void copy(const Do& what, Statements& to);
 
   // The QFunction.
-  void evaluate(Statements& to);
+  void evaluate(const Do& what, Statements& to);
   EntryIndices indices_of(const kernel::Slot& slot) const;
   NodePtr read(const kernel::Slot& slot) const;
   void write(const kernel::Slot& slot, NodePtr value, Statements& to);
@@ -66,6 +66,7 @@ private:
   ScheduleMemories memories_;
   NestValues values_;
   PointStage stage_;
+  Do evaluation_; ///< the evaluation of the QFunction at hand
 };
 
 } // namespace rafter::schedule

@@ -8,6 +8,7 @@
 #include <rafter/schedule/cell_per_item.hpp>
 #include <rafter/schedule/group_cells.hpp>
 #include <rafter/schedule/mapping_keys.hpp>
+#include <rafter/schedule/place_arrays.hpp>
 #include <rafter/schedule/schedule_lowering.hpp>
 
 namespace rafter::schedule {
@@ -15,18 +16,6 @@ namespace rafter::schedule {
 namespace {
 
 using kernel::StepKind;
-
-/// Arrays that a step reads and writes.
-std::vector<int> arrays_of(const kernel::TensorProgram& program, const kernel::Step& step) {
-  std::vector<int> result;
-  if (step.kind == StepKind::evaluate) {
-    for (const auto& input : program.input_slots) result.push_back(input.slot.array);
-    for (const auto& output : program.output_slots) result.push_back(output.array);
-  }
-  for (const int array : {step.source, step.target})
-    if (array >= 0) result.push_back(array);
-  return result;
-}
 
 /// The steps by stages. Those that make what the QFunction alone reads at the same point belong to its stage.
 std::vector<std::vector<int>> stages_of(const kernel::TensorProgram& program) {
@@ -60,38 +49,6 @@ std::vector<std::vector<int>> stages_of(const kernel::TensorProgram& program) {
   return result;
 }
 
-/// Arrays by places: an array takes the place of one that no later stage needs, if there is such a place. Arrays that
-/// one stage makes and needs have none.
-std::vector<std::vector<int>> places_in_turn(const kernel::TensorProgram& program,
-                                             const std::vector<std::vector<int>>& stages) {
-  constexpr std::size_t unused = ~std::size_t{0};
-  std::vector<std::size_t> first_use(program.arrays.size(), unused), last_use(program.arrays.size());
-  const auto each_use = [&](const auto& f) {
-    for (std::size_t s = 0; s < stages.size(); ++s)
-      for (const int step : stages[s])
-        for (const int array : arrays_of(program, program.steps[static_cast<std::size_t>(step)]))
-          f(s, static_cast<std::size_t>(array));
-  };
-  each_use([&](std::size_t stage, std::size_t array) {
-    first_use[array] = std::min(first_use[array], stage);
-    last_use[array] = stage;
-  });
-  std::vector<std::vector<int>> places;
-  std::vector<bool> has_place(program.arrays.size());
-  each_use([&](std::size_t stage, std::size_t array) {
-    if (has_place[array] || first_use[array] == last_use[array]) return;
-    has_place[array] = true;
-    const auto place = std::ranges::find_if(places, [&](const std::vector<int>& arrays) {
-      return last_use[static_cast<std::size_t>(arrays.back())] < stage;
-    });
-    if (place != places.end())
-      place->push_back(static_cast<int>(array));
-    else
-      places.push_back({static_cast<int>(array)});
-  });
-  return places;
-}
-
 } // namespace
 
 std::optional<Schedule> schedule_point_per_item(const LoweringInput& input, const Plan& plan) {
@@ -100,10 +57,6 @@ std::optional<Schedule> schedule_point_per_item(const LoweringInput& input, cons
   if (!can_have_points_in_items(input, plan)) return std::nullopt;
   const auto stages = stages_of(program);
   Schedule result;
-  std::vector<int> directions;
-  for (int direction = program.tdim - 1; direction >= 0; --direction) directions.push_back(direction);
-  result.memories.push_back(
-      {.name = "arrays", .space = Space::shared, .keeps = directions, .places = places_in_turn(program, stages)});
   int most = 1;
   for (const auto& steps : stages) {
     const auto& step = program.steps[static_cast<std::size_t>(steps.back())];
@@ -116,6 +69,7 @@ std::optional<Schedule> schedule_point_per_item(const LoweringInput& input, cons
     for (const int number : steps) stage.body.emplace_back(Do{.step = number});
     result.nest.body.emplace_back(std::move(stage));
   }
+  place_arrays(program, plan, result, {});
   result.items = {std::min({most, enough, input.target.most_items}), 1};
   if (!take_cells(result, input, plan)) return std::nullopt;
   return result;

@@ -84,15 +84,26 @@ std::int64_t shared_bytes(const kernel::TensorProgram& program, const Schedule& 
   return result * schedule.cells * bytes_per_number;
 }
 
-int memory_of(const Schedule& schedule, int array, int given) {
-  if (given >= 0) return given;
-  for (std::size_t m = 0; m < schedule.memories.size(); ++m)
-    for (const auto& place : schedule.memories[m].places)
-      if (std::ranges::find(place, array) != place.end()) return static_cast<int>(m);
-  return -1;
+namespace {
+
+bool holds(const Memory& memory, int array) {
+  return std::ranges::any_of(memory.places,
+                             [&](const auto& place) { return std::ranges::find(place, array) != place.end(); });
 }
 
-int memory_in_place(const Do& what) { return what.from >= 0 ? what.from : what.to; }
+} // namespace
+
+int memory_of(const Schedule& schedule, int array, int given) {
+  if (given >= 0) return given;
+  const auto found =
+      std::ranges::find_if(schedule.memories, [&](const Memory& memory) { return holds(memory, array); });
+  return found == schedule.memories.end() ? -1 : static_cast<int>(found - schedule.memories.begin());
+}
+
+int memory_of_output(const Schedule& schedule, const Do& evaluation, int array) {
+  const int to = evaluation.to;
+  return to >= 0 && holds(schedule.memories[static_cast<std::size_t>(to)], array) ? to : -1;
+}
 
 std::vector<int> arrays_read(const kernel::TensorProgram& program, const Do& what) {
   if (what.action == Do::Action::copy) return {what.array};

@@ -75,8 +75,8 @@ struct Do {
   };
   Action action = Action::step;
   int step = -1, array = -1;
-  int component = -1; ///< copies: of this component alone; -1: of all that no loop gives
-  int from = -1, to = -1;
+  int component = -1;      ///< copies: of this component alone; -1: of all that no loop gives
+  int from = -1, to = -1;  ///< the QFunction: `to` is for those outputs that it holds, others stand as usual
   int sum = -1;            ///< memory of what the step adds to; -1: that where the result goes
   bool is_marched = false; ///< loops around give the summed index of a contraction, and its free one is written out
   bool is_in_registers = false; ///< the result stays in registers of this nest, whatever memory holds the array
@@ -110,8 +110,8 @@ int size_of(const kernel::TensorProgram& program, const Memory& memory);
 std::int64_t shared_bytes(const kernel::TensorProgram& program, const Schedule& schedule, int bytes_per_number);
 /// The memory that holds an array: the number given, or else the first one, or -1 where none does.
 int memory_of(const Schedule& schedule, int array, int given = -1);
-/// The memory in which a step finds what it changes in place: the one that it is to read, or that of the result.
-int memory_in_place(const Do& what);
+/// The memory that is named for an output of the QFunction, or -1.
+int memory_of_output(const Schedule& schedule, const Do& evaluation, int array);
 /// Arrays that something done in a nest reads or makes, those of the QFunction among them.
 std::vector<int> arrays_read(const kernel::TensorProgram& program, const Do& what);
 std::vector<int> arrays_made(const kernel::TensorProgram& program, const Do& what);

@@ -101,7 +101,7 @@ private:
     case StepKind::butterfly:
       return way(what, "butterfly " + name_of(step.target));
     case StepKind::evaluate:
-      return "evaluate";
+      return way(what, "evaluate");
     case StepKind::contract:
       break;
     }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/schedule/nest_uses.hpp>
 #include <rafter/schedule/schedule.hpp>
 
 namespace rafter::schedule {
@@ -39,6 +40,7 @@ public:
     visit(schedule_.nest);
     for (std::size_t s = 0; s < times_done_.size(); ++s)
       require_that(times_done_[s] == 1, fmt::format("step {} is done {} times", s, times_done_[s]));
+    check_turns();
   }
 
 private:
@@ -52,6 +54,26 @@ private:
       require_that(strides[i] >= needed, fmt::format("layers of {} overlap in memory {}", name_of(array), memory.name));
       needed = strides[i] * extent_in(program_, memory, axes[i]);
     }
+  }
+  /// Checks that arrays which stand in one place are needed one after the other.
+  void check_turns() const {
+    const auto uses = uses_of(program_, schedule_);
+    const auto uses_in = [&](int array, std::size_t memory) {
+      UsesOfArray result;
+      for (const auto& use : uses)
+        if (use.array == array && memory_of(schedule_, array, use.memory) == static_cast<int>(memory))
+          result.push_back(&use);
+      return result;
+    };
+    for (std::size_t m = 0; m < schedule_.memories.size(); ++m)
+      for (const auto& place : schedule_.memories[m].places)
+        for (std::size_t i = 0; i < place.size(); ++i)
+          for (std::size_t j = 0; j < i; ++j) {
+            const auto one = uses_in(place[j], m), other = uses_in(place[i], m);
+            require_that(one.empty() || other.empty() || can_stand_in_turn(program_, schedule_.memories[m], one, other),
+                         fmt::format("{} and {} cannot stand in turn in memory {}", name_of(place[j]),
+                                     name_of(place[i]), schedule_.memories[m].name));
+          }
   }
   void visit(const Nest& nest) {
     const auto num_bound = bound_.size(), num_counted = counted_.size();
@@ -138,8 +160,7 @@ private:
                    name_of(step.source) + " stands in lanes of registers where single numbers of it are needed");
     for (const int array : arrays_read(program_, what))
       if (step.kind != StepKind::evaluate || !has_slots_in_registers(array))
-        read(array, is_in_place ? memory_in_place(what) : what.from,
-             is_contraction && !what.is_marched ? family_of(step).cols : std::vector<int>{});
+        read(array, what.from, is_contraction && !what.is_marched ? family_of(step).cols : std::vector<int>{});
     turns_lanes_ = false;
     for (const int array : arrays_made(program_, what)) {
       if (!is_in_place) make(array, what, step);
@@ -193,7 +214,7 @@ private:
     if (step.accumulate && !is_in_registers(array))
       read(array, what.sum >= 0 ? what.sum : what.to, what.is_marched ? family_of(step).rows : std::vector<int>{},
            " is added to before it is written");
-    const int memory = memory_of(schedule_, array, what.to);
+    const int memory = memory_of_result(what, array);
     if (what.is_in_registers || memory < 0) return;
     const bool adds = step.accumulate || what.is_marched;
     require_that(!what.is_marched || is_written_.contains({array, memory}),
@@ -265,8 +286,13 @@ private:
     check_indices(array, memory, summed);
     require_that(is_written_.contains({array, memory}), name_of(array) + complaint);
   }
+  int memory_of_result(const Do& what, int array) const {
+    const bool evaluates = what.action == Do::Action::step &&
+                           program_.steps[static_cast<std::size_t>(what.step)].kind == StepKind::evaluate;
+    return memory_of(schedule_, array, evaluates ? memory_of_output(schedule_, what, array) : what.to);
+  }
   void write(int array, const Do& what, const std::vector<int>& written_out = {}) {
-    const int memory = memory_of(schedule_, array, what.to);
+    const int memory = memory_of_result(what, array);
     if (what.is_in_registers || memory < 0) {
       in_registers_.insert({array, what.component});
       return;

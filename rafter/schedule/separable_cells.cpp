@@ -2,12 +2,11 @@
 #include <rafter/schedule/separable_cells.hpp>
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 
-#include <rafter/schedule/context.hpp>
 #include <rafter/schedule/nest_loops.hpp>
+#include <rafter/schedule/place_arrays.hpp>
 
 namespace rafter::schedule {
 
@@ -17,19 +16,17 @@ using kernel::StepKind;
 
 class SeparableSchedule {
 public:
-  SeparableSchedule(const kernel::TensorProgram& program, const Plan& plan, CellPlace cell_place)
-      : program_(program), dim_(program.tdim), n_(program.points_along(0)),
-        layer_(padded_layer(plan, cell_place, dim_ == 3 ? n_ * n_ : n_)) {
-    result_.cell_place = cell_place;
+  explicit SeparableSchedule(const kernel::TensorProgram& program) : program_(program), dim_(program.tdim) {
     sort_steps();
-    place_arrays();
   }
 
-  Schedule run() && {
+  Schedule run(const Plan& plan, CellPlace cell_place) && {
+    result_.cell_place = cell_place;
     for (const int s : gathers_) result_.nest.body.emplace_back(Do{.step = s});
     for (const int s : gathers_) add_layers(step(s).target);
     add_columns();
     for (const int s : scatters_) result_.nest.body.emplace_back(Do{.step = s});
+    place_arrays(program_, plan, result_, {.has_layers = true});
     return std::move(result_);
   }
 
@@ -60,65 +57,6 @@ private:
       if (step(s).source == array && axis(s) == along) result.push_back(s);
     return result;
   }
-  /// Says whether columns of the last axis start from an array that layers have.
-  bool is_read_in_columns(int array) const {
-    return std::ranges::any_of(in_columns_, [&](int s) {
-      return std::ranges::count(arrays_read(program_, {.step = s}), array) > 0 && step(s).kind != StepKind::weigh;
-    });
-  }
-
-  // --- memories -----------------------------------------------------------------------------------------------------
-  int add_memory(int array, bool is_plane) {
-    result_.memories.push_back({.name = array_name(program_, array),
-                                .space = Space::work,
-                                .keeps = dim_ == 2 ? std::vector{1, 0} : std::vector{2, 1, 0},
-                                .places = {{array}},
-                                .layer = layer_});
-    auto& added = result_.memories.back();
-    if (is_plane) {
-      added.keeps.erase(added.keeps.begin());
-      added.layer = 0;
-      added.is_of_component = true;
-    }
-    return static_cast<int>(result_.memories.size()) - 1;
-  }
-  void share_memory(int number, int array) {
-    result_.memories[static_cast<std::size_t>(number)].places.front().push_back(array);
-  }
-  /// Memories of whole cells hold dofs, and what columns start from. The first of these that is made of dofs which
-  /// columns do not need takes their place: a layer of dofs has been read when it is written.
-  void place_arrays() {
-    std::map<int, int> memory_of_dofs; // by array that is made of them
-    std::map<int, bool> is_taken;      // by memory
-    for (const int s : gathers_) {
-      const int dofs = step(s).target, memory = memory_of_dofs[dofs] = add_memory(dofs, false);
-      is_taken[memory] = is_read_in_columns(dofs);
-    }
-    for (const int s : before_columns_) {
-      const int target = step(s).target, memory = memory_of_dofs[target] = memory_of_dofs.at(step(s).source);
-      const bool is_last_to_read = axis(s) > 0 || dim_ < 3 || products_of(step(s).source, 1).empty();
-      if (!is_read_in_columns(target))
-        add_memory(target, true);
-      else if (is_taken[memory] || !is_last_to_read)
-        add_memory(target, false);
-      else {
-        share_memory(memory, target);
-        is_taken[memory] = true;
-      }
-    }
-    for (const int s : scatters_) {
-      const int array = step(s).source;
-      const auto like = std::ranges::find_if(gathers_, [&](int gathered) {
-        return step(gathered).field == step(s).field &&
-               program_.num_components(step(gathered).target) == program_.num_components(array);
-      });
-      if (like != gathers_.end())
-        share_memory(memory_of_dofs.at(step(*like).target), array);
-      else
-        add_memory(array, false);
-    }
-  }
-
   // --- nests --------------------------------------------------------------------------------------------------------
   static Do in_registers(int array) { return {.action = Do::Action::copy, .array = array, .is_in_registers = true}; }
   static void add_products(int array, const std::vector<int>& steps, Nest& to) {
@@ -146,8 +84,7 @@ private:
     Nest columns{.loops = {over_columns(program_, step(gathers_.front()).target)}, .body = {}};
     std::set<std::pair<int, int>> known;              // array, component
     const auto copy = [&](int array, int component) { // all, before results take their places
-      if (memory_of(result_, array) < 0 || is_made_in_columns(array)) return;
-      if (known.insert({array, component}).second)
+      if (!is_made_in_columns(array) && known.insert({array, component}).second)
         columns.body.emplace_back(
             Do{.action = Do::Action::copy, .array = array, .component = component, .is_in_registers = true});
     };
@@ -164,8 +101,7 @@ private:
   }
 
   const kernel::TensorProgram& program_;
-  int dim_, n_;
-  int layer_; ///< entries from one layer to the next
+  int dim_;
   Schedule result_;
   std::vector<int> gathers_, scatters_;          ///< steps
   std::vector<int> before_columns_, in_columns_; ///< steps between these
@@ -174,7 +110,7 @@ private:
 } // namespace
 
 Schedule schedule_separable(const kernel::TensorProgram& program, const Plan& plan, CellPlace cell_place) {
-  return SeparableSchedule(program, plan, cell_place).run();
+  return SeparableSchedule(program).run(plan, cell_place);
 }
 
 } // namespace rafter::schedule

@@ -5,11 +5,13 @@
 #include <array>
 #include <span>
 
+#include <fmt/format.h>
 #include <rafter/schedule/cell_per_item.hpp>
 #include <rafter/schedule/collocated_stages.hpp>
 #include <rafter/schedule/group_cells.hpp>
 #include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/schedule/nest_loops.hpp>
+#include <rafter/schedule/place_arrays.hpp>
 #include <rafter/schedule/schedule_lowering.hpp>
 
 namespace rafter::schedule {
@@ -21,12 +23,12 @@ public:
   Slab(const kernel::TensorProgram& program, const CollocatedStages& stages)
       : program_(program), stages_(stages), last_(program.tdim - 1) {}
 
-  Schedule run() && {
+  Schedule run(const Plan& plan) && {
     for (const auto& field : stages_.fields) read(field);
-    for (const auto& result : stages_.results) prepare(result);
     march();
     for (const auto& result : stages_.results) write(result);
     schedule_.items = {program_.points_along(0), last_ == 2 ? program_.points_along(1) : 1};
+    place_arrays(program_, plan, schedule_, {.has_turns = false, .padding = 1});
     return std::move(schedule_);
   }
 
@@ -35,16 +37,16 @@ private:
   int source(int step) const { return program_.steps[static_cast<std::size_t>(step)].source; }
 
   // --- parts of the schedule ----------------------------------------------------------------------------------------
-  std::vector<int> inner() const { return last_ == 2 ? std::vector{1, 0} : std::vector{0}; } // slowest first
-  int memory(std::string name, Space space, std::vector<int> keeps, std::vector<int> arrays) {
-    schedule_.memories.push_back({.name = std::move(name),
-                                  .space = space,
-                                  .keeps = std::move(keeps),
+  /// A layer of arrays, in turn, beside the fibres in which they stand otherwise.
+  int shared_layer(std::vector<int> arrays) {
+    const auto number = static_cast<int>(schedule_.memories.size());
+    schedule_.memories.push_back({.name = fmt::format("layer{}", number),
+                                  .space = Space::shared,
+                                  .keeps = {},
                                   .places = {std::move(arrays)},
-                                  .padding = space == Space::shared ? 1 : 0});
-    return static_cast<int>(schedule_.memories.size()) - 1;
+                                  .padding = 1});
+    return number;
   }
-  int fibre(const std::string& name, int array) { return memory(name, Space::work, {last_}, {array}); }
   /// A nest over the items of a layer, which hold the indices of an array.
   Nest layer(int array, std::vector<Do> what) const {
     Nest result;
@@ -55,75 +57,52 @@ private:
     return result;
   }
   void add(Nest nest) { schedule_.nest.body.emplace_back(std::move(nest)); }
-  static Do step_of(int step, int from, int to) { return {.step = step, .from = from, .to = to}; }
-  static Do copy_of(int array, int from, int to) {
-    return {.action = Do::Action::copy, .array = array, .from = from, .to = to};
-  }
+  static Do copy_of(int array, int to) { return {.action = Do::Action::copy, .array = array, .to = to}; }
 
   /// A field from its dofs to a fibre of values in the points: along the axes of a layer through shared memory, then
   /// along the last one in registers.
   void read(const FieldSteps& field) {
-    const std::string number = std::to_string(fields_.size());
-    FieldMemories memories{.fibre = fibre("x" + number, field.values)};
-    const bool interpolates = !field.interpolation.empty();
-    const int dofs = interpolates ? fibre("dofs" + number, field.dofs) : memories.fibre;
-    add(layer(field.dofs, {step_of(field.reading, -1, dofs)}));
+    add(layer(field.dofs, {{.step = field.reading}}));
     const bool has_inner = field.derivatives[0] >= 0 || (last_ == 2 && field.derivatives[1] >= 0);
-    if (has_inner || interpolates)
-      memories.shared = memory("layer" + number, Space::shared, inner(), {field.values, field.dofs});
-    memories.shared_is_read = has_inner;
+    const bool interpolates = !field.interpolation.empty();
+    const auto arrays = interpolates ? std::vector{field.values, field.dofs} : std::vector{field.values};
+    shared_.push_back(has_inner || interpolates ? shared_layer(arrays) : -1);
     if (interpolates) {
-      const int fine = contract_layers(number, field.dofs, dofs, memories.shared, field.interpolation);
-      add(layer(field.values, {step_of(field.interpolation.back(), fine, memories.fibre)}));
+      contract_layers(field.dofs, shared_.back(), field.interpolation);
+      add(layer(field.values, {{.step = field.interpolation.back()}}));
     }
-    fields_.push_back(memories);
+    if (!has_inner) shared_.back() = -1;
   }
-  /// Contractions along the axes of a layer, layer by layer; the memory of fibres that they leave.
-  int contract_layers(const std::string& number, int array, int fibres, int shared, std::span<const int> steps) {
-    const int done = fibre("fibre" + number, target(steps[static_cast<std::size_t>(last_) - 1]));
+  /// Contractions along the axes of a layer, layer by layer, from fibres to fibres.
+  void contract_layers(int array, int shared, std::span<const int> steps) {
     Nest nest = nest_of({over_axis(program_, array, last_, LoopPlace::unrolled)}, {});
-    nest.body.emplace_back(layer(array, {copy_of(array, fibres, shared)}));
-    int from = shared;
-    for (int turn = 0; turn < last_; ++turn) {
-      const int step = steps[static_cast<std::size_t>(turn)];
-      const int into = turn + 1 < last_ ? memory("inner" + number, Space::shared, inner(), {target(step)}) : done;
-      nest.body.emplace_back(layer(target(step), {step_of(step, from, into)}));
-      from = into;
+    nest.body.emplace_back(layer(array, {copy_of(array, shared)}));
+    for (const int step : steps.first(static_cast<std::size_t>(last_))) {
+      const bool is_first = source(step) == array;
+      nest.body.emplace_back(layer(target(step), {{.step = step, .from = is_first ? shared : -1}}));
     }
     add(std::move(nest));
-    return done;
-  }
-
-  void prepare(const ResultSteps& result) {
-    const std::string number = std::to_string(results_.size());
-    for (int direction = 0; direction < last_; ++direction)
-      if (const int step = result.derivatives[static_cast<std::size_t>(direction)]; step >= 0)
-        (void)memory((direction == 0 ? "flux" : "second") + number, Space::shared, inner(), {source(step)});
-    results_.push_back(fibre("y" + number, result.total));
   }
 
   /// The march over layers: derivatives, QFunction, transposed derivatives.
   void march() {
-    for (std::size_t r = 0; r < results_.size(); ++r) {
-      const int total = stages_.results[r].total;
-      add(layer(total, {{.action = Do::Action::clear, .array = total, .to = results_[r]}}));
-    }
+    for (const auto& result : stages_.results)
+      add(layer(result.total, {{.action = Do::Action::clear, .array = result.total}}));
     Nest nest{.loops = {{{program_.point_axes.front()}, LoopPlace::unrolled}}, .body = {}};
     const int points = stages_.fields.empty() ? stages_.results.front().total : stages_.fields.front().values;
     std::vector<Do> copies, at_points, behind;
-    for (std::size_t f = 0; f < fields_.size(); ++f) {
+    for (std::size_t f = 0; f < shared_.size(); ++f) {
       const auto& field = stages_.fields[f];
-      if (fields_[f].shared_is_read) copies.push_back(copy_of(field.values, fields_[f].fibre, fields_[f].shared));
+      if (shared_[f] >= 0) copies.push_back(copy_of(field.values, shared_[f]));
       for (int direction = 0; direction <= last_; ++direction)
         if (const int step = field.derivatives[static_cast<std::size_t>(direction)]; step >= 0)
-          at_points.push_back(step_of(step, direction == last_ ? fields_[f].fibre : fields_[f].shared, -1));
+          at_points.push_back({.step = step, .from = direction == last_ ? -1 : shared_[f]});
     }
     at_points.push_back({.step = stages_.evaluation});
-    for (std::size_t r = 0; r < results_.size(); ++r)
+    for (const auto& result : stages_.results)
       for (int direction = 0; direction <= last_; ++direction)
-        if (const int step = stages_.results[r].derivatives[static_cast<std::size_t>(direction)]; step >= 0)
-          (direction == last_ ? at_points : behind)
-              .push_back({.step = step, .to = results_[r], .is_marched = direction == last_});
+        if (const int step = result.derivatives[static_cast<std::size_t>(direction)]; step >= 0)
+          (direction == last_ ? at_points : behind).push_back({.step = step, .is_marched = direction == last_});
     for (auto* what : {&copies, &at_points, &behind})
       if (!what->empty()) nest.body.emplace_back(layer(points, std::move(*what)));
     add(std::move(nest));
@@ -131,33 +110,24 @@ private:
 
   /// A fibre of results to the dofs: weights, or the transposed interpolation.
   void write(const ResultSteps& result) {
-    const std::string number = "_" + std::to_string(num_written_);
-    int array = result.total, fibres = results_[num_written_++];
+    int array = result.total;
     if (result.weighing >= 0)
-      add(layer(array, {step_of(result.weighing, -1, fibres)}));
+      add(layer(array, {{.step = result.weighing}}));
     else {
       const int first = result.restriction.front();
-      const int coarse = fibre("coarse" + number, target(first));
-      add(layer(array, {step_of(first, fibres, coarse)}));
+      add(layer(array, {{.step = first}}));
       array = target(first);
-      const int shared = memory("layer" + number, Space::shared, inner(), {array});
-      fibres = contract_layers(number, array, coarse, shared, std::span(result.restriction).subspan(1));
+      contract_layers(array, shared_layer({array}), std::span(result.restriction).subspan(1));
       array = target(result.restriction.back());
     }
-    add(layer(array, {step_of(result.writing, fibres, -1)}));
+    add(layer(array, {{.step = result.writing}}));
   }
 
-  struct FieldMemories {
-    int fibre = -1, shared = -1;
-    bool shared_is_read = false; ///< derivatives are taken along axes of the layer
-  };
   const kernel::TensorProgram& program_;
   const CollocatedStages& stages_;
   int last_; ///< direction of the march
   Schedule schedule_;
-  std::vector<FieldMemories> fields_;
-  std::vector<int> results_; ///< memories of fibres
-  std::size_t num_written_ = 0;
+  std::vector<int> shared_; ///< memories of layers from which fields are derived along their axes, or -1
 };
 
 } // namespace
@@ -174,7 +144,7 @@ std::optional<Schedule> schedule_slab(const LoweringInput& input, const Plan& pl
     return true;
   };
   if (!std::ranges::all_of(stages->fields, has_items_for)) return std::nullopt;
-  auto result = Slab(program, *stages).run();
+  auto result = Slab(program, *stages).run(plan);
   if (!take_cells(result, input, plan)) return std::nullopt;
   return result;
 }

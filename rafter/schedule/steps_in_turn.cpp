@@ -6,6 +6,7 @@
 #include <rafter/schedule/component_access.hpp>
 #include <rafter/schedule/lowering.hpp>
 #include <rafter/schedule/mapping_keys.hpp>
+#include <rafter/schedule/place_arrays.hpp>
 
 namespace rafter::schedule {
 
@@ -37,7 +38,7 @@ public:
     }
     if (has_integrals) add({.action = Do::Action::end_integrals});
     end_subbatches();
-    add_memories();
+    place_arrays(program_, plan_, schedule_, {.has_turns = false});
     return std::move(schedule_);
   }
 
@@ -101,8 +102,6 @@ private:
              .is_in_registers = in_registers && target >= 0 && !is_used_from(first + count, target)});
     }
     of_subbatch_.emplace_back(std::move(nest));
-    ++num_nests_;
-    for (std::size_t i = first; i < first + count; ++i) note_use(program_.steps[i], in_registers);
   }
   /// Says whether steps from this one on use an array.
   bool is_used_from(std::size_t step, int array) const {
@@ -120,8 +119,6 @@ private:
       schedule_.nest.body.emplace_back(std::move(nest));
     else
       of_subbatch_.emplace_back(std::move(nest));
-    ++num_nests_;
-    note_use(step, false);
   }
   Nest nest_of(int number) {
     const auto& step = program_.steps[static_cast<std::size_t>(number)];
@@ -141,37 +138,7 @@ private:
       if (behind != axes.end()) nest.loops.push_back({{behind, axes.end()}});
     }
     nest.body.emplace_back(Do{.step = number});
-    ++num_nests_;
-    note_use(step, false);
     return nest;
-  }
-
-  // --- memories -----------------------------------------------------------------------------------------------------
-  /// Arrays that steps of one nest alone make and read stay in registers.
-  void note_use(const Step& step, bool is_together) {
-    users_.resize(program_.arrays.size(), 0);
-    is_elsewhere_.resize(program_.arrays.size(), false);
-    for (const int array : {step.source, step.target}) {
-      if (array < 0) continue;
-      const auto a = static_cast<std::size_t>(array);
-      if (!is_together || (users_[a] != 0 && users_[a] != num_nests_)) is_elsewhere_[a] = true;
-      users_[a] = num_nests_;
-    }
-  }
-  void add_memories() {
-    users_.resize(program_.arrays.size(), 0);
-    is_elsewhere_.resize(program_.arrays.size(), false);
-    for (const auto& input : program_.input_slots) is_elsewhere_[static_cast<std::size_t>(input.slot.array)] = true;
-    for (const auto& output : program_.output_slots)
-      if (output.array >= 0) is_elsewhere_[static_cast<std::size_t>(output.array)] = true;
-    std::vector<int> directions;
-    for (int direction = program_.tdim - 1; direction >= 0; --direction) directions.push_back(direction);
-    for (std::size_t a = 0; a < program_.arrays.size(); ++a)
-      if (users_[a] == 0 || is_elsewhere_[a])
-        schedule_.memories.push_back({.name = array_name(program_, static_cast<int>(a)),
-                                      .space = Space::work,
-                                      .keeps = directions,
-                                      .places = {{static_cast<int>(a)}}});
   }
 
   const LoweringInput& input_;
@@ -179,9 +146,6 @@ private:
   const kernel::TensorProgram& program_;
   Schedule schedule_;
   std::vector<std::variant<Do, Nest>> of_subbatch_; ///< what is done for one sub-batch after the other, so far
-  int num_nests_ = 0;
-  std::vector<int> users_;         ///< the nest that uses an array, from 1 on
-  std::vector<bool> is_elsewhere_; ///< something else uses it, too
 };
 
 } // namespace

@@ -8,6 +8,7 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/schedule/collocated_stages.hpp>
+#include <rafter/schedule/context.hpp>
 #include <rafter/schedule/fused_cells.hpp>
 #include <rafter/schedule/plan.hpp>
 #include <tests/support/kernel_forms.hpp>
@@ -83,12 +84,38 @@ TEST(FusedSchedules, KeepTwoArraysOfAllPointsForAField) {
   schedule::verify(program, fused);
   const auto is_of_all_points = [&](const schedule::Memory& memory) { return memory.keeps.size() == 3; };
   EXPECT_EQ(std::ranges::count_if(fused.memories, is_of_all_points), 2);
-  EXPECT_EQ(fused.memories[static_cast<std::size_t>(schedule::memory_of(fused, stages->results.front().values))].name,
-            "u0_value"); // where the QFunction leaves it
+  const auto lines = std::ranges::find(fused.memories, "lines", &schedule::Memory::name);
+  ASSERT_NE(lines, fused.memories.end()); // where the QFunction leaves what multiplies values
+  EXPECT_EQ(lines->places, (std::vector<std::vector<int>>{{stages->results.front().values}}));
+  EXPECT_EQ(lines->keeps, std::vector{0});
   const auto with_points = schedule::schedule_fused_points(input, schedule::Plan{}, *stages);
   schedule::verify(program, with_points);
   // Dofs with cells in lanes, and results of all cells before they are turned, have memories of their own.
   EXPECT_EQ(std::ranges::count_if(with_points.memories, is_of_all_points), 4);
+}
+
+TEST(FusedSchedules, WithArraysThatOverwriteWhatLaterTurnsReadAreRefused) {
+  const auto program = program_of(helmholtz());
+  const auto stages = collocated_stages(program);
+  ASSERT_TRUE(stages.has_value());
+  schedule::LoweringInput input;
+  input.program = &program;
+  auto fused = schedule::schedule_fused(input, schedule::Plan{}, schedule::CellPlace::lanes, *stages);
+  ASSERT_NO_THROW(schedule::verify(program, fused));
+  // The lines that the first contraction makes are longer than those that it reads: in their place the first one would
+  // reach into the second one.
+  const auto& field = stages->fields.front();
+  const int lines = program.steps[static_cast<std::size_t>(field.interpolation.front())].target;
+  for (auto& memory : fused.memories)
+    for (auto& place : memory.places) std::erase(place, lines);
+  fused.memories[static_cast<std::size_t>(schedule::memory_of(fused, field.dofs))].places.front().push_back(lines);
+  try {
+    schedule::verify(program, fused);
+    FAIL() << "accepted";
+  } catch (const base::InternalError& error) {
+    EXPECT_NE(std::string(error.what()).find("u0_dofs and u0_0 cannot stand in turn"), std::string::npos)
+        << error.what();
+  }
 }
 
 schedule::Nest& innermost(schedule::Nest& of) {
@@ -127,14 +154,16 @@ TEST(FusedSchedules, WithPointsInLanesAreRefusedWithTheReason) {
   const char* no_cells = "a loop over the cells of a sub-batch where none";
   expect(no_cells, [](auto& of) { of.subbatches = 2; });
   expect(no_cells, [](auto& of) { of.cell_place = schedule::CellPlace::in_turn; });
-  expect("has cells, but no points in lanes", [&](auto& of) { memory(of, "u0_by_cells").points_in_lanes = 0; });
+  expect("has cells, but no points in lanes", [&](auto& of) { memory(of, "by_cells0").points_in_lanes = 0; });
+  const auto derivative = std::ranges::find_if(program.arrays, [](const auto& array) { return array.name == "u0_d1"; });
+  const std::string last = schedule::array_name(program, static_cast<int>(derivative - program.arrays.begin()));
   expect("hold something else", [&](auto& of) {
-    memory(of, "u0_last").points_in_lanes = 0;
-    memory(of, "u0_last").layer = 100; // enough for numbers
+    memory(of, last.c_str()).points_in_lanes = 0;
+    memory(of, last.c_str()).layer = 100; // enough for numbers
   });
-  expect("hold something else", [&](auto& of) { memory(of, "u0_dofs").points_in_lanes = 8; });
-  expect("cannot be turned", [&](auto& of) { memory(of, "u0_dofs").spare = 0; });
-  expect("cannot be turned", [&](auto& of) { memory(of, "u0_by_cells").has_cells = false; });
+  expect("hold something else", [&](auto& of) { memory(of, "dofs0").points_in_lanes = 8; });
+  expect("cannot be turned", [&](auto& of) { memory(of, "dofs0").spare = 0; });
+  expect("cannot be turned", [&](auto& of) { memory(of, "by_cells0").has_cells = false; });
   expect("names no memory", [&](auto& of) { last_copy(of).to = -1; });
   expect("unknown component", [&](auto& of) { last_copy(of).component = 1; });
   expect("whose indices no loop of their own gives", [&](auto& of) {

@@ -2,8 +2,10 @@
 // Schedules print as people read them, and a schedule that leaves something out is refused with the reason.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
+#include <utility>
 
 #include <rafter/base/error.hpp>
 #include <rafter/schedule/barriers.hpp>
@@ -48,6 +50,12 @@ std::string complaint(const Schedule& schedule) {
   return "";
 }
 
+int number_of(const Schedule& of, const char* name) {
+  return static_cast<int>(std::ranges::find(of.memories, name, &schedule::Memory::name) - of.memories.begin());
+}
+schedule::Memory& memory(Schedule& of, const char* name) {
+  return of.memories.at(static_cast<std::size_t>(number_of(of, name)));
+}
 /// The nest number `i` inside another.
 Nest& nest(Nest& of, std::size_t i) { return std::get<Nest>(of.body.at(i)); }
 Do& done(Nest& of, std::size_t i) { return std::get<Do>(of.body.at(i)); }
@@ -77,13 +85,14 @@ TEST(Schedules, AreRefusedWithTheReason) {
                nest(s.nest, 0).loops.back().place = schedule::LoopPlace::item_y,
                             nest(s.nest, 0).loops.erase(nest(s.nest, 0).loops.begin());
              }},
-      Spoilt{"items would share the entries", [](Schedule& s) { s.memories[2].keeps = {0}; }},
+      Spoilt{"items would share the entries", [](Schedule& s) { memory(s, "layer0").keeps = {0}; }},
       Spoilt{"is read before it is written", // the layer of dofs is overwritten before it is interpolated
              [](Schedule& s) {
-               s.memories[2].places = {
-                   {s.memories[2].places[0][0], s.memories[2].places[0][1], s.memories[4].places[0][0]}};
-               done(nest(nest(s.nest, 1), 1), 0).to = 2;
-               done(nest(nest(s.nest, 1), 2), 0).from = 4;
+               auto& layers = memory(s, "layer0").places.front();
+               layers.push_back(memory(s, "a1_u0_0").places.front().front());
+               std::swap(layers[1], layers[2]);
+               done(nest(nest(s.nest, 1), 1), 0).to = number_of(s, "layer0");
+               done(nest(nest(s.nest, 1), 2), 0).from = number_of(s, "a1_u0_0");
              }},
       Spoilt{"is done 2 times", [](Schedule& s) { s.nest.body.push_back(s.nest.body.back()); }},
       Spoilt{"is read before it is written", [](Schedule& s) { s.nest.body.erase(s.nest.body.begin()); }},
@@ -94,8 +103,8 @@ TEST(Schedules, AreRefusedWithTheReason) {
              }},
       Spoilt{"a loop over an unknown axis", [](Schedule& s) { nest(s.nest, 0).loops.front().axes = {77}; }},
       Spoilt{"count one axis", [](Schedule& s) { nest(s.nest, 0).loops.front().axes.push_back(0); }},
-      Spoilt{"no loop gives the index", [](Schedule& s) { s.memories[1].keeps = {1}; }},
-      Spoilt{"does not hold", [](Schedule& s) { done(nest(s.nest, 0), 0).to = 0; }},
+      Spoilt{"no loop gives the index", [](Schedule& s) { memory(s, "a0_u0_dofs").keeps = {1}; }},
+      Spoilt{"does not hold", [](Schedule& s) { done(nest(s.nest, 0), 0).to = number_of(s, "a1_u0_0"); }},
       Spoilt{"an unknown memory", [](Schedule& s) { done(nest(s.nest, 0), 0).to = 88; }},
       Spoilt{"an unknown step", [](Schedule& s) { done(nest(s.nest, 0), 0).step = 88; }},
       Spoilt{"in another nest than it is made in",
@@ -129,8 +138,9 @@ TEST(Schedules, OfSlabsWaitTwiceForEachLayer) {
 
 TEST(Schedules, PrintMemoriesAndNests) {
   const auto text = to_string(laplacian(), slab());
-  for (const char* line : {"items 4 x 4 for each of 2 cells", "layer0: u0_2|u0_dofs  shared[c j i]+1",
-                           "J:item_y I:item_x\n  read u0_dofs > dofs0", "k:unrolled", "evaluate", "marched"})
+  for (const char* line :
+       {"items 4 x 4 for each of 2 cells", "layer0: u0_2|u0_dofs  shared[c j i]+1", "a0_u0_dofs: u0_dofs  work[c k]",
+        "J:item_y I:item_x\n  read u0_dofs\n", "k:unrolled", "evaluate", "marched"})
     EXPECT_NE(text.find(line), std::string::npos) << line << " in\n" << text;
 }
 

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/schedule/nest_uses.hpp>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+namespace rafter::schedule {
+
+using kernel::StepKind;
+
+namespace {
+
+bool is_among(std::span<const int> list, int value) { return std::ranges::find(list, value) != list.end(); }
+bool is_over_items(const Loop& loop) { return loop.place >= LoopPlace::item_x; }
+
+/// Goes through the nests in order.
+class UseFinder {
+public:
+  UseFinder(const kernel::TensorProgram& program, const Schedule& schedule) : program_(program), schedule_(schedule) {}
+
+  std::vector<ArrayUse> run() && {
+    visit(schedule_.nest);
+    return std::move(result_);
+  }
+
+private:
+  void visit(const Nest& nest) {
+    around_.push_back(&nest);
+    in_registers_.clear();
+    for (const auto& entry : nest.body)
+      if (const auto* what = std::get_if<Do>(&entry))
+        add(*what);
+      else {
+        visit(std::get<Nest>(entry));
+        in_registers_.clear();
+      }
+    around_.pop_back();
+  }
+  void add(const Do& what) {
+    for (auto& use : uses_of(program_, schedule_, what)) {
+      if (!use.writes && is_in_registers(use.array, what)) continue;
+      use.what = &what;
+      use.number = number_;
+      use.around = around_;
+      result_.push_back(std::move(use));
+    }
+    ++number_;
+    if (!what.is_in_registers) return;
+    if (what.action == Do::Action::step)
+      in_registers_.insert({program_.steps[static_cast<std::size_t>(what.step)].target, -1});
+    else
+      in_registers_.insert({what.array, what.component});
+  }
+  /// Says whether the nest has what is read of an array in registers: all of it, or, of the QFunction, what it reads.
+  bool is_in_registers(int array, const Do& reads) const {
+    const auto has = [&](int component) { return in_registers_.contains({array, component}); };
+    if (has(-1)) return true;
+    if (reads.action == Do::Action::step &&
+        program_.steps[static_cast<std::size_t>(reads.step)].kind == StepKind::evaluate)
+      return std::ranges::all_of(program_.input_slots, [&](const auto& input) {
+        return input.slot.array != array || has(input.slot.component);
+      });
+    for (int c = 0; c < program_.num_components(array); ++c)
+      if (!has(c)) return false;
+    return true;
+  }
+
+  const kernel::TensorProgram& program_;
+  const Schedule& schedule_;
+  std::vector<ArrayUse> result_;
+  std::vector<const Nest*> around_;
+  std::set<std::pair<int, int>> in_registers_; ///< arrays, and the component, or -1 for all
+  int number_ = 0;
+};
+
+/// Distance between the entries that an array has for neighbouring indices along an axis.
+struct Digit {
+  int stride = 0, extent = 1;
+};
+
+/// Compares the uses of two arrays in one place of a memory.
+class TurnOrder {
+public:
+  TurnOrder(const kernel::TensorProgram& program, const Memory& memory, const UsesOfArray& one,
+            const UsesOfArray& other)
+      : program_(program), memory_(memory) {
+    UsesOfArray all = one;
+    all.insert(all.end(), other.begin(), other.end());
+    num_around_all_ = num_common_nests(all);
+  }
+
+  bool is_before(const UsesOfArray& one, const UsesOfArray& other) const {
+    return std::ranges::all_of(one, [&](const ArrayUse* a) {
+      return std::ranges::all_of(other, [&](const ArrayUse* b) { return is_before(*a, *b); });
+    });
+  }
+
+private:
+  bool is_before(const ArrayUse& a, const ArrayUse& b) const {
+    const bool is_same = a.what == b.what;
+    if (is_same ? a.writes || !b.writes || !reads_first(*a.what) : a.number > b.number) return false;
+    const std::size_t num_common = num_common_nests({&a, &b});
+    const auto& innermost = *a.around[num_common - 1];
+    if (memory_.space == Space::shared && std::ranges::any_of(innermost.loops, is_over_items))
+      return false;           // Items do not wait for each other inside a nest.
+    std::vector<int> counted; // axes whose indices part the entries of both
+    for (std::size_t n = num_around_all_; n < num_common; ++n)
+      for (const auto& loop : a.around[n]->loops) {
+        if (loop.place == LoopPlace::cells && !memory_.has_cells) return false;
+        if (!is_over_items(loop)) counted.insert(counted.end(), loop.axes.begin(), loop.axes.end());
+      }
+    if (is_same)
+      for (const int axis : program_.array(b.array).axes)
+        if (!is_summed_or_made(*a.what, axis) && !is_given(axis, a)) counted.push_back(axis);
+    return std::ranges::all_of(counted, [&](int axis) { return program_.extent(axis) == 1 || parts(axis, a, b); });
+  }
+  /// Says whether something reads all that it needs before it writes: lines, or a point.
+  bool reads_first(const Do& what) const {
+    if (what.action != Do::Action::step || what.is_marched || what.rows > 0) return false;
+    const auto kind = program_.steps[static_cast<std::size_t>(what.step)].kind;
+    return kind == StepKind::contract || kind == StepKind::evaluate;
+  }
+  static bool is_given(int axis, const ArrayUse& use) {
+    return std::ranges::any_of(use.around, [&](const Nest* nest) {
+      return std::ranges::any_of(nest->loops, [&](const Loop& loop) { return is_among(loop.axes, axis); });
+    });
+  }
+  bool is_summed_or_made(const Do& what, int axis) const {
+    const auto& step = program_.steps[static_cast<std::size_t>(what.step)];
+    if (step.kind == StepKind::evaluate) return !is_among(program_.point_axes, axis);
+    const auto& family = program_.families[static_cast<std::size_t>(step.family)];
+    return is_among(family.rows, axis) || is_among(family.cols, axis);
+  }
+
+  std::vector<Digit> digits_of(int array) const {
+    const auto strides = strides_of(program_, memory_, array);
+    const auto& axes = program_.array(array).axes;
+    std::vector<Digit> result;
+    for (std::size_t i = 0; i < axes.size(); ++i)
+      if (strides[i] > 0 && extent_in(program_, memory_, axes[i]) > 1)
+        result.push_back({strides[i], extent_in(program_, memory_, axes[i])});
+    return result;
+  }
+  /// The distance along an axis whose index loops give to a use; 0: it is not kept, or not given.
+  int stride_along(int axis, const ArrayUse& use) const {
+    const auto& axes = program_.array(use.array).axes;
+    const auto found = std::ranges::find(axes, axis);
+    if (found == axes.end() || use.opens(axis)) return 0;
+    return strides_of(program_, memory_, use.array)[static_cast<std::size_t>(found - axes.begin())];
+  }
+  /// Says whether entries of two arrays with different indices along an axis are different ones: its index follows from
+  /// the number of an entry, in the same way for both. So it does where, at each distance from its own on, what lies
+  /// closer together in either array ends before the next multiple.
+  bool parts(int axis, const ArrayUse& a, const ArrayUse& b) const {
+    const int stride = stride_along(axis, a);
+    if (stride == 0 || stride != stride_along(axis, b)) return false;
+    const std::array digits{digits_of(a.array), digits_of(b.array)};
+    const auto ends_before = [&](const std::vector<Digit>& of, int distance) {
+      int last = 0;
+      for (const auto& digit : of)
+        if (digit.stride < distance) last += (digit.extent - 1) * digit.stride;
+      return last < distance;
+    };
+    for (const auto& of : digits)
+      for (const auto& digit : of)
+        if (digit.stride >= stride &&
+            !std::ranges::all_of(digits, [&](const auto& each) { return ends_before(each, digit.stride); }))
+          return false;
+    return true;
+  }
+
+  const kernel::TensorProgram& program_;
+  const Memory& memory_;
+  std::size_t num_around_all_ = 0; ///< nests around all uses of both: neither lasts from one of their turns to the next
+};
+
+} // namespace
+
+bool ArrayUse::opens(int axis) const { return is_among(opened, axis); }
+
+std::vector<ArrayUse> uses_of(const kernel::TensorProgram& program, const Schedule& schedule, const Do& what) {
+  std::vector<ArrayUse> result;
+  const auto read = [&](int array, int memory, std::vector<int> opened = {}) {
+    result.push_back({.array = array, .memory = memory, .writes = false, .opened = std::move(opened)});
+  };
+  const auto write = [&](int array, int memory, std::vector<int> opened = {}) {
+    if (!what.is_in_registers)
+      result.push_back({.array = array, .memory = memory, .writes = true, .opened = std::move(opened)});
+  };
+  if (what.action == Do::Action::copy) read(what.array, what.from);
+  if (what.action == Do::Action::copy || what.action == Do::Action::clear) write(what.array, what.to);
+  if (what.action != Do::Action::step) return result;
+  const auto& step = program.steps[static_cast<std::size_t>(what.step)];
+  switch (step.kind) {
+  case StepKind::gather:
+  case StepKind::load_nodes:
+    write(step.target, what.to);
+    break;
+  case StepKind::scatter:
+    read(step.source, what.from);
+    break;
+  case StepKind::weigh:
+  case StepKind::butterfly:
+  case StepKind::mask:
+    read(step.target, what.from);
+    write(step.target, what.to);
+    break;
+  case StepKind::contract: {
+    const auto& family = program.families[static_cast<std::size_t>(step.family)];
+    const auto opened = what.is_marched ? family.rows : std::vector<int>{};
+    read(step.source, what.from, what.is_marched ? std::vector<int>{} : family.cols);
+    if (step.accumulate || what.is_marched) read(step.target, what.sum >= 0 ? what.sum : what.to, opened);
+    write(step.target, what.to, opened);
+    break;
+  }
+  case StepKind::evaluate:
+    for (const int array : arrays_read(program, what))
+      if (std::ranges::find(result, array, &ArrayUse::array) == result.end()) read(array, -1);
+    for (const int array : arrays_made(program, what)) write(array, memory_of_output(schedule, what, array));
+    break;
+  }
+  return result;
+}
+
+std::vector<ArrayUse> uses_of(const kernel::TensorProgram& program, const Schedule& schedule) {
+  return UseFinder(program, schedule).run();
+}
+
+std::size_t num_common_nests(const UsesOfArray& uses) {
+  const auto& first = uses.front()->around;
+  std::size_t result = first.size();
+  for (const ArrayUse* use : uses) {
+    const auto& around = use->around;
+    const auto differs = std::ranges::mismatch(first, around).in1;
+    result = std::min(result, static_cast<std::size_t>(differs - first.begin()));
+  }
+  return result;
+}
+
+bool can_stand_in_turn(const kernel::TensorProgram& program, const Memory& memory, const UsesOfArray& one,
+                       const UsesOfArray& other) {
+  const TurnOrder order(program, memory, one, other);
+  return order.is_before(one, other) || order.is_before(other, one);
+}
+
+} // namespace rafter::schedule

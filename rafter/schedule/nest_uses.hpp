@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <span>
+#include <vector>
+
+#include <rafter/schedule/schedule.hpp>
+
+/// Where the nests of a schedule use arrays, and whether arrays may stand in the same place one after the other.
+namespace rafter::schedule {
+
+/// An array in memory that something done in a nest reads or writes.
+struct ArrayUse {
+  int array = -1;
+  int memory = -1; ///< the one that is named, or -1
+  bool writes = false;
+  std::vector<int> opened{};         ///< axes whose indices it does not take from loops, even where these give them
+  const Do* what = nullptr;          ///< what uses it
+  int number = 0;                    ///< of what uses it, in the order in which all is done
+  std::vector<const Nest*> around{}; ///< the nests around, outermost first
+
+  bool opens(int axis) const;
+};
+
+/// The uses of arrays by something done, without `number` and `around`.
+std::vector<ArrayUse> uses_of(const kernel::TensorProgram& program, const Schedule& schedule, const Do& what);
+/// All uses in a schedule, in order. What a nest has in registers is not read in memory.
+std::vector<ArrayUse> uses_of(const kernel::TensorProgram& program, const Schedule& schedule);
+
+using UsesOfArray = std::vector<const ArrayUse*>;
+/// Number of the nests that are around all of the uses, of the outermost ones on.
+std::size_t num_common_nests(const UsesOfArray& uses);
+/// Says whether two arrays, given by their uses in a memory, may stand in one of its places in turn: of what loops
+/// around both do in one turn, the uses of one array come before those of the other, and different turns use different
+/// entries, or neither array lasts from one turn to the next.
+bool can_stand_in_turn(const kernel::TensorProgram& program, const Memory& memory, const UsesOfArray& one,
+                       const UsesOfArray& other);
+
+} // namespace rafter::schedule

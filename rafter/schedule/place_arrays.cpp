@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/schedule/place_arrays.hpp>
+
+#include <algorithm>
+#include <functional>
+
+#include <rafter/schedule/context.hpp>
+#include <rafter/schedule/nest_loops.hpp>
+#include <rafter/schedule/nest_uses.hpp>
+
+namespace rafter::schedule {
+
+namespace {
+
+using kernel::StepKind;
+
+bool gives(const Nest& nest, int axis, const std::function<bool(const Loop&)>& counts) {
+  return std::ranges::any_of(nest.loops, [&](const Loop& loop) {
+    return counts(loop) && std::ranges::find(loop.axes, axis) != loop.axes.end();
+  });
+}
+bool gives(const Nest& nest, int axis) {
+  return gives(nest, axis, [](const Loop&) { return true; });
+}
+
+class ArrayPlacer {
+public:
+  ArrayPlacer(const kernel::TensorProgram& program, const Plan& plan, Schedule& schedule, const Placing& how)
+      : program_(program), plan_(plan), schedule_(schedule), how_(how), uses_(uses_of(program, schedule)) {}
+
+  void run() {
+    for (std::size_t m = 0; m < schedule_.memories.size(); ++m)
+      for (const auto& place : schedule_.memories[m].places)
+        for (const int array : place) keep_indices(schedule_.memories[m], uses_in(array, static_cast<int>(m)));
+    for (std::size_t a = 0; a < program_.arrays.size(); ++a) {
+      const auto array = static_cast<int>(a);
+      if (const auto uses = uses_in(array, -1); !uses.empty() && !stays_in_registers(uses)) place(array, uses);
+    }
+    const int layer = how_.has_layers ? padded_layer(plan_, schedule_.cell_place, most_of_layer()) : 0;
+    if (how_.has_layers)
+      for (auto& memory : placed_)
+        if (has_layers(memory)) memory.layer = layer;
+    if (how_.has_turns) take_turns();
+    put_in_front();
+  }
+
+private:
+  UsesOfArray uses_in(int array, int memory) const {
+    UsesOfArray result;
+    for (const auto& use : uses_)
+      if (use.array == array && use.memory == memory) result.push_back(&use);
+    return result;
+  }
+  const kernel::Axis& axis(int number) const { return program_.axes[static_cast<std::size_t>(number)]; }
+
+  /// Says whether one nest alone uses an array, entry by entry or by lines.
+  bool stays_in_registers(const UsesOfArray& uses) const {
+    const auto& nest = *uses.front()->around.back();
+    const auto& axes = program_.array(uses.front()->array).axes;
+    return std::ranges::all_of(uses, [&](const ArrayUse* use) {
+      if (use->around.back() != &nest || use->what->action != Do::Action::step) return false;
+      switch (program_.steps[static_cast<std::size_t>(use->what->step)].kind) {
+      case StepKind::contract:
+      case StepKind::evaluate:
+      case StepKind::weigh:
+        return use->what->rows == 0;
+      case StepKind::gather:
+      case StepKind::butterfly:
+      case StepKind::scatter: // component by component
+        return gives(nest, axes.front()) &&
+               std::none_of(axes.begin() + 1, axes.end(), [&](int each) { return gives(nest, each); });
+      default:
+        return false;
+      }
+    });
+  }
+
+  // --- the indices that a memory keeps
+  // --------------------------------------------------------------------------------
+  /// Axes whose index loops around all uses give, in the same turn.
+  bool is_given(int of_axis, const UsesOfArray& uses) const {
+    if (std::ranges::any_of(uses, [&](const ArrayUse* use) { return use->opens(of_axis); })) return false;
+    const auto& around = uses.front()->around;
+    return std::ranges::any_of(around.begin(), around.begin() + static_cast<std::ptrdiff_t>(num_common_nests(uses)),
+                               [&](const Nest* nest) { return gives(*nest, of_axis); });
+  }
+  /// Axes whose index is that of the item in each use.
+  bool is_of_item(int of_axis, const UsesOfArray& uses) const {
+    return std::ranges::all_of(uses, [&](const ArrayUse* use) {
+      const auto is_of_one = [](const Loop& loop) {
+        return loop.place == LoopPlace::item_x || loop.place == LoopPlace::item_y;
+      };
+      return !use->opens(of_axis) && gives(*use->around.back(), of_axis, is_of_one);
+    });
+  }
+  /// Says whether each item uses entries of its own alone: where items hold an index, they do so in every use.
+  bool is_owned(const UsesOfArray& uses) const {
+    return std::ranges::all_of(program_.array(uses.front()->array).axes, [&](int of_axis) {
+      const bool is_of_items = std::ranges::any_of(uses, [&](const ArrayUse* use) {
+        return gives(*use->around.back(), of_axis, [](const Loop& loop) { return loop.place >= LoopPlace::item_x; });
+      });
+      return !is_of_items || is_of_item(of_axis, uses);
+    });
+  }
+  void keep_indices(Memory& memory, const UsesOfArray& uses) const {
+    if (uses.empty()) return;
+    bool keeps_component = false;
+    std::vector<int> kept = memory.keeps;
+    for (const int each : program_.array(uses.front()->array).axes) {
+      const bool is_kept =
+          memory.space == Space::shared ? !is_given(each, uses) : !is_given(each, uses) && !is_of_item(each, uses);
+      if (axis(each).kind == kernel::AxisKind::component)
+        keeps_component = keeps_component || is_kept;
+      else if (is_kept && axis(each).direction >= 0)
+        kept.push_back(axis(each).direction);
+    }
+    std::ranges::sort(kept, std::greater<>()); // the last reference axis is the slowest
+    kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+    memory.keeps = std::move(kept);
+    memory.is_of_component = memory.is_of_component && !keeps_component;
+  }
+
+  // --- memories
+  // -------------------------------------------------------------------------------------------------------
+  void place(int array, const UsesOfArray& uses) {
+    const bool is_shared = schedule_.cell_place == CellPlace::group && !is_owned(uses);
+    Memory memory{.name = array_name(program_, array),
+                  .space = is_shared ? Space::shared : Space::work,
+                  .keeps = {},
+                  .places = {{array}},
+                  .padding = is_shared ? how_.padding : 0,
+                  .is_of_component = true,
+                  .points_in_lanes = how_.points_in_lanes};
+    keep_indices(memory, uses);
+    placed_.push_back(std::move(memory));
+  }
+  bool keeps_last(const Memory& memory) const {
+    return std::ranges::find(memory.keeps, program_.tdim - 1) != memory.keeps.end();
+  }
+  bool has_layers(const Memory& memory) const {
+    return memory.keeps.size() > 1 && (keeps_last(memory) || !memory.is_of_component);
+  }
+  /// The most entries that one component of an array has at an index along the last reference axis.
+  int most_of_layer() const {
+    int result = 1;
+    for (const auto& memory : placed_) {
+      if (!has_layers(memory)) continue;
+      int entries = 1;
+      for (const int each : program_.array(memory.places.front().front()).axes)
+        if (axis(each).direction >= 0 && axis(each).direction < program_.tdim - 1)
+          entries *= extent_in(program_, memory, each);
+      result = std::max(result, entries);
+    }
+    return result;
+  }
+  /// Puts arrays into memories before them in which they may stand in turn: that which grows least, the last of these.
+  void take_turns() {
+    std::vector<Memory> result;
+    for (auto& memory : placed_) {
+      Memory* best = nullptr;
+      int least = 0;
+      for (auto& before : result) {
+        if (before.space != memory.space || before.keeps != memory.keeps || before.layer != memory.layer) continue;
+        const Memory both = joined(before, memory);
+        const int growth = size_of(program_, both) - size_of(program_, before);
+        if ((best != nullptr && growth > least) || !can_be_in_turn(both)) continue;
+        best = &before;
+        least = growth;
+      }
+      if (best == nullptr)
+        result.push_back(std::move(memory));
+      else
+        *best = joined(*best, memory);
+    }
+    placed_ = std::move(result);
+  }
+  static Memory joined(Memory before, const Memory& memory) {
+    before.places.front().push_back(memory.places.front().front());
+    before.is_of_component = before.is_of_component && memory.is_of_component;
+    return before;
+  }
+  /// Layers of longer arrays, and components, move what stands there already: all arrays are looked at.
+  bool can_be_in_turn(const Memory& memory) const {
+    const auto& arrays = memory.places.front();
+    for (std::size_t i = 0; i < arrays.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        if (!can_stand_in_turn(program_, memory, uses_in(arrays[j], -1), uses_in(arrays[i], -1))) return false;
+    return true;
+  }
+  /// Memories stand before those that the schedule had, whose numbers change.
+  void put_in_front() {
+    const auto count = static_cast<int>(placed_.size());
+    const std::function<void(Nest&)> renumber = [&](Nest& nest) {
+      for (auto& entry : nest.body)
+        if (auto* what = std::get_if<Do>(&entry))
+          for (int* memory : {&what->from, &what->to, &what->sum}) *memory += *memory >= 0 ? count : 0;
+        else
+          renumber(std::get<Nest>(entry));
+    };
+    renumber(schedule_.nest);
+    schedule_.memories.insert(schedule_.memories.begin(), placed_.begin(), placed_.end());
+    const std::function<void(Nest&)> name_targets = [&](Nest& nest) { // of copies, and of what is cleared
+      for (auto& entry : nest.body)
+        if (auto* what = std::get_if<Do>(&entry); what == nullptr)
+          name_targets(std::get<Nest>(entry));
+        else if (what->array >= 0 && what->to < 0 && !what->is_in_registers)
+          what->to = memory_of(schedule_, what->array);
+    };
+    name_targets(schedule_.nest);
+  }
+
+  const kernel::TensorProgram& program_;
+  const Plan& plan_;
+  Schedule& schedule_;
+  const Placing& how_;
+  std::vector<ArrayUse> uses_;
+  std::vector<Memory> placed_;
+};
+
+} // namespace
+
+void place_arrays(const kernel::TensorProgram& program, const Plan& plan, Schedule& schedule, const Placing& how) {
+  ArrayPlacer(program, plan, schedule, how).run();
+}
+
+} // namespace rafter::schedule
