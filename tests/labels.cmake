@@ -69,8 +69,8 @@ label_tests(exhaustive "[^/]+/[^/]+/(triangle|prism|pyramid)(_[a-z0-9_]*)?$" ${m
 # A driver compiles long: intervals, quadrilaterals and the mixed mesh, which has tetrahedra and hexahedra, too.
 label_tests(exhaustive "every_shape/(OpenClOnShape[.].*|CellPerItem[.]EqualsTheHostWhenOpenClRunsIt)/(tetrahedron|hexahedron)$" unit/operator)
 label_tests(exhaustive "every_shape/(OpenClOnShape[.](Transfers|ActionsOfVectors)[A-Za-z]*|CellPerItem[.]EqualsTheHostWhenOpenClRunsIt)/mixed$" unit/operator)
-# Every target compiles with another compiler or for another processor and runs a third of the cases of the first one.
-label_tests(exhaustive "one_text/Targets[.].*/([a-z0-9]+_(triangle|prism|pyramid)|(sve|sse2|avx2|avx512)_(interval|quadrilateral)|sve_tetrahedron)$" property/emit)
+# Every target compiles with another compiler or for another processor and runs a third of the cases; NEON runs half of them.
+label_tests(exhaustive "one_text/Targets[.].*/(more_neon_[a-z]+|[a-z0-9]+_(triangle|prism|pyramid)|(sve|sse2|avx2|avx512)_(interval|quadrilateral)|sve_tetrahedron)$" property/emit)
 # Other materials are on triangles alone.
 label_tests(exhaustive "laws/NonlinearOrder[.].*/p_laplacian_triangle$" convergence/solve)
 # Degrees and files that hold a law again: every change runs degrees 1 to 4 and the highest ones.

@@ -57,7 +57,7 @@ int ProgramSteps::add_array(const std::string& name, int components, std::vector
 
 int ProgramSteps::axis_along(int array, int direction) const {
   for (const int axis : program_.array(array).axes)
-    if (program_.axes[static_cast<std::size_t>(axis)].direction == direction) return axis;
+    if (program_.axis(axis).direction == direction) return axis;
   throw base::InternalError(fmt::format("tensor program: {} has no axis {}", program_.array(array).name, direction));
 }
 

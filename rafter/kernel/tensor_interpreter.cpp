@@ -27,7 +27,7 @@ void contract(const ReferenceMatrix& matrix, const ContractionShape& shape, cons
 
 /// The same where extents or matrices depend on indices: entry by entry. Entries that arrays do not use stay 0.
 void contract_by_entries(const TensorProgram& program, const Step& step, const Values& source, Values& target) {
-  const auto& family = program.families[static_cast<std::size_t>(step.family)];
+  const auto& family = program.family(step.family);
   const auto &from = program.array(step.source), &into = program.array(step.target);
   const int row_axis = family.rows.front(), col_axis = family.cols.front();
   const int num_components = program.num_components(step.target);

@@ -198,6 +198,9 @@ struct TensorProgram {
     return (mask.is_of_output ? outputs : inputs)[static_cast<std::size_t>(mask.field)];
   }
   const TensorArray& array(int i) const { return arrays[static_cast<std::size_t>(i)]; }
+  const Axis& axis(int i) const { return axes[static_cast<std::size_t>(i)]; }
+  const MatrixFamily& family(int i) const { return families[static_cast<std::size_t>(i)]; }
+  const Step& step(int i) const { return steps[static_cast<std::size_t>(i)]; }
   int extent(int axis) const { return axes[static_cast<std::size_t>(axis)].extent; }
   int num_components(int array) const; ///< extent of the first axis
   int num_entries(int array) const;    ///< numbers of one component

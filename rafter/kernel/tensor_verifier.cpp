@@ -43,7 +43,7 @@ private:
     for (const auto& axis : program_.axes) require(axis.extent > 0, "axis " + axis.name + " is empty");
     for (const auto& a : program_.arrays) {
       require(!a.axes.empty() && std::ranges::all_of(a.axes, exists), "an axis of " + a.name + " does not exist");
-      require(program_.axes[static_cast<std::size_t>(a.axes.front())].kind == AxisKind::component,
+      require(program_.axis(a.axes.front()).kind == AxisKind::component,
               "the first axis of " + a.name + " does not count components");
     }
     for (const auto& axis : program_.axes) {
@@ -55,7 +55,7 @@ private:
     }
     for (const auto& a : program_.arrays)
       for (auto axis = a.axes.begin(); axis != a.axes.end(); ++axis)
-        for (const int outer : program_.axes[static_cast<std::size_t>(*axis)].outer)
+        for (const int outer : program_.axis(*axis).outer)
           require(std::find(a.axes.begin(), axis, outer) != axis,
                   "an axis of " + a.name + " stands before one that it depends on");
     for (const auto& family : program_.families) {
@@ -189,7 +189,7 @@ private:
   void check_contraction(const Step& step) const {
     read(step.source);
     require(step.family >= 0 && step.family < static_cast<int>(program_.families.size()), "unknown family");
-    const auto& family = program_.families[static_cast<std::size_t>(step.family)];
+    const auto& family = program_.family(step.family);
     for (const int member : family.members) {
       require(member >= 0 && member < static_cast<int>(program_.matrices.size()), "unknown matrix");
       const auto& matrix = program_.matrices[static_cast<std::size_t>(member)];

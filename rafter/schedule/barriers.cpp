@@ -31,9 +31,7 @@ public:
 
 private:
   void visit(const Nest& nest) {
-    const bool has_items =
-        std::ranges::any_of(nest.loops, [](const Loop& loop) { return loop.place >= LoopPlace::item_x; });
-    if (has_items) return leaf(nest);
+    if (std::ranges::any_of(nest.loops, is_over_items)) return leaf(nest);
     for (int turn = 0; turn < (nest.loops.empty() ? 1 : 2); ++turn) // what the end leaves meets the begin
       for (const auto& entry : nest.body) visit(std::get<Nest>(entry));
   }
@@ -60,21 +58,19 @@ private:
         const auto& places = schedule_.memories[static_cast<std::size_t>(memory)].places;
         const auto place = std::ranges::find_if(
             places, [&](const auto& arrays) { return std::ranges::find(arrays, use.array) != arrays.end(); });
-        const bool is_own = use.opened.empty() && binds_all(nest, use.array, memory);
+        const bool is_own = binds_all(nest, use, memory);
         result.push_back({{memory, static_cast<std::size_t>(place - places.begin())},
                           use.writes,
                           is_own ? owner_of(nest, use.array, memory) : ""});
       }
     return result;
   }
-  /// Says whether the loops of a nest give all indices of an array that a memory keeps.
-  bool binds_all(const Nest& nest, int array, int memory) const {
+  /// Says whether a use takes all indices along reference axes that a memory keeps from the loops of a nest.
+  bool binds_all(const Nest& nest, const ArrayUse& use, int memory) const {
     const auto& keeps = schedule_.memories[static_cast<std::size_t>(memory)].keeps;
-    return std::ranges::all_of(program_.array(array).axes, [&](int axis) {
-      const int direction = program_.axes[static_cast<std::size_t>(axis)].direction;
-      if (std::ranges::find(keeps, direction) == keeps.end()) return true;
-      return std::ranges::any_of(
-          nest.loops, [&](const Loop& loop) { return std::ranges::find(loop.axes, axis) != loop.axes.end(); });
+    return std::ranges::all_of(program_.array(use.array).axes, [&](int axis) {
+      const bool is_kept = std::ranges::find(keeps, program_.axis(axis).direction) != keeps.end();
+      return !is_kept || (loop_over(nest, axis) != nullptr && !use.opens(axis));
     });
   }
   /// How items own entries: what their numbers count, and how far apart these entries lie.
@@ -83,15 +79,13 @@ private:
     for (const auto& loop : nest.loops) {
       result += fmt::format("{}:", static_cast<int>(loop.place));
       for (const int axis : loop.axes)
-        result += loop.place == LoopPlace::turns
-                      ? fmt::format("{} ", program_.extent(axis))
-                      : fmt::format("{} ", program_.axes[static_cast<std::size_t>(axis)].direction);
+        result += loop.place == LoopPlace::turns ? fmt::format("{} ", program_.extent(axis))
+                                                 : fmt::format("{} ", program_.axis(axis).direction);
     }
     result += "of";
     for (const int direction : schedule_.memories[static_cast<std::size_t>(memory)].keeps)
       for (const int axis : program_.array(array).axes)
-        if (program_.axes[static_cast<std::size_t>(axis)].direction == direction)
-          result += fmt::format(" {}", program_.extent(axis));
+        if (program_.axis(axis).direction == direction) result += fmt::format(" {}", program_.extent(axis));
     return result;
   }
 

@@ -16,7 +16,7 @@ public:
   explicit StageFinder(const kernel::TensorProgram& program) : program_(program) {}
 
   bool take(int number) {
-    const auto& step = program_.steps[static_cast<std::size_t>(number)];
+    const auto& step = program_.step(number);
     switch (step.kind) {
     case StepKind::gather:
     case StepKind::load_nodes:
@@ -49,7 +49,7 @@ private:
     return steps.empty() || static_cast<int>(steps.size()) == program_.tdim;
   }
   bool is_derivative(const kernel::Step& step) const {
-    const auto& family = program_.families[static_cast<std::size_t>(step.family)];
+    const auto& family = program_.family(step.family);
     return family.rows == family.cols;
   }
   bool take_forward(int number, const kernel::Step& step) {
@@ -79,9 +79,7 @@ private:
       return result_.restriction.empty() && result_.total == step.target && std::exchange(place, number) < 0;
     }
     if (result_.restriction.empty()) begin_total(step.source);
-    const int source = result_.restriction.empty()
-                           ? result_.total
-                           : program_.steps[static_cast<std::size_t>(result_.restriction.back())].target;
+    const int source = result_.restriction.empty() ? result_.total : program_.step(result_.restriction.back()).target;
     result_.restriction.push_back(number);
     return step.source == source && !step.accumulate &&
            direction == program_.tdim - static_cast<int>(result_.restriction.size());
@@ -96,14 +94,13 @@ private:
 bool has_equal_extents(const kernel::TensorProgram& program) {
   if (!program.is_grid() || program.tdim < 2) return false;
   const auto differs_from = [&](const kernel::Axis& axis, int other) {
-    const auto& of_array = program.axes[static_cast<std::size_t>(other)];
+    const auto& of_array = program.axis(other);
     return of_array.kind == axis.kind && axis.direction >= 0 && of_array.direction >= 0 &&
            of_array.extent != axis.extent;
   };
   return std::ranges::none_of(program.arrays, [&](const kernel::TensorArray& array) {
     return std::ranges::any_of(array.axes, [&](int axis) {
-      return std::ranges::any_of(
-          array.axes, [&](int other) { return differs_from(program.axes[static_cast<std::size_t>(axis)], other); });
+      return std::ranges::any_of(array.axes, [&](int other) { return differs_from(program.axis(axis), other); });
     });
   });
 }

@@ -68,8 +68,7 @@ public:
   }
   /// Indices along an axis of the program: numbers, or vectors of points that stand in lanes.
   int num_indices(int axis) const {
-    const int lanes =
-        has_point_lanes() && program.axes[static_cast<std::size_t>(axis)].direction == 0 ? plan[key::vector_width] : 1;
+    const int lanes = has_point_lanes() && program.axis(axis).direction == 0 ? plan[key::vector_width] : 1;
     return (program.extent(axis) + lanes - 1) / lanes;
   }
   /// Returns the product of the numbers of indices along some axes.

@@ -63,7 +63,7 @@ public:
       std::ranges::move(of_cell.body, std::back_inserter(all));
     for (const auto& result : stages_.results) {
       if (points_in_lanes_ == 0) integrate(result, result_.nest);
-      const int dofs = source(result.writing), in_lanes = in_lanes_of_cells(dofs);
+      const int dofs = program_.step(result.writing).source, in_lanes = in_lanes_of_cells(dofs);
       if (in_lanes >= 0)
         all.emplace_back(
             Do{.action = Do::Action::copy, .array = dofs, .from = in_lanes_of_points(dofs), .to = in_lanes});
@@ -75,16 +75,13 @@ public:
   }
 
 private:
-  int target(int step) const { return program_.steps[static_cast<std::size_t>(step)].target; }
-  int source(int step) const { return program_.steps[static_cast<std::size_t>(step)].source; }
   int along_last(const std::array<int, 3>& steps) const { return steps[static_cast<std::size_t>(last_)]; }
   bool has_middle() const { return last_ == 2; } ///< an axis between the first and the last one
   /// What is computed along the first axis at a time: a line, or with points in lanes a layer, so that columns of the
   /// matrices stay in registers.
   bool has_layers_of_lines() const { return points_in_lanes_ > 0 && has_middle(); }
 
-  // --- memories beside those in which arrays stand otherwise
-  // ----------------------------------------------------------
+  // --- memories that arrays have beside their own --------------------------------------------------------------------
   int add_memory(Memory memory) {
     result_.memories.push_back(std::move(memory));
     return static_cast<int>(result_.memories.size()) - 1;
@@ -110,7 +107,7 @@ private:
     };
     for (std::size_t f = 0; f < stages_.fields.size(); ++f) place(f, stages_.fields[f].dofs);
     for (std::size_t r = 0; r < stages_.results.size(); ++r) {
-      const int dofs = source(stages_.results[r].writing);
+      const int dofs = program_.step(stages_.results[r].writing).source;
       place(r, dofs);
       in_lanes_of_points_[dofs] = add_memory({.name = fmt::format("by_cells{}", r),
                                               .keeps = {},
@@ -126,7 +123,7 @@ private:
   int in_lanes_of_cells(int dofs) const { return found_in(in_lanes_of_cells_, dofs); }
   int in_lanes_of_points(int dofs) const { return found_in(in_lanes_of_points_, dofs); }
 
-  // --- nests --------------------------------------------------------------------------------------------------------
+  // --- nests ---------------------------------------------------------------------------------------------------------
   /// The axes before the last one layer of the last axis at a time, then the last axis column by column.
   void interpolate(const FieldSteps& field, Nest& to) {
     const auto& steps = field.interpolation;
@@ -201,7 +198,7 @@ private:
   /// The last axis column by column, then the axes before it one layer of the last axis at a time.
   void integrate(const ResultSteps& result, Nest& to) {
     const auto& steps = result.restriction;
-    const int into = in_lanes_of_points(source(result.writing));
+    const int into = in_lanes_of_points(program_.step(result.writing).source);
     Nest column = nest_of({over_components(program_, result.total), over_columns(program_, result.total)}, {});
     if (const int step = along_last(result.derivatives); step >= 0)
       column.body.emplace_back(Do{.step = step, .is_in_registers = true});
@@ -216,7 +213,7 @@ private:
     }
     column.body.emplace_back(Do{.step = steps[0]});
     to.body.emplace_back(std::move(column));
-    const int dofs = target(steps.back());
+    const int dofs = program_.step(steps.back()).target;
     const Do last{.step = steps.back(), .to = into};
     Nest layer = nest_of({over_components(program_, dofs), over_axis(program_, dofs, last_)}, {});
     if (has_middle()) {

@@ -12,7 +12,7 @@ Loop over_components(const kernel::TensorProgram& program, int array) { return {
 
 Loop over_axis(const kernel::TensorProgram& program, int array, int direction, LoopPlace place) {
   for (const int axis : program.array(array).axes)
-    if (program.axes[static_cast<std::size_t>(axis)].direction == direction) return {{axis}, place};
+    if (program.axis(axis).direction == direction) return {{axis}, place};
   throw base::InternalError("schedule: " + program.array(array).name + " has no such axis");
 }
 

@@ -7,7 +7,8 @@ using form::ScalarOp;
 using kernel::StepKind;
 
 NestSteps::NestSteps(Context& context, const Schedule& schedule)
-    : context_(context), program_(context.program), memories_(context, schedule), values_(context, schedule, memories_),
+    : context_(context), program_(context.program), schedule_(schedule), memories_(context, schedule),
+      values_(context, schedule, memories_),
       stage_(context, {[this](const kernel::InputSlot& input) { return read(input.slot); },
                        [this](std::size_t i, NodePtr value, Statements& to) {
                          write(program_.output_slots[i], std::move(value), to);
@@ -28,7 +29,7 @@ void NestSteps::perform(const Do& what, Statements& to) {
   case Do::Action::step:
     break;
   }
-  const auto& step = program_.steps[static_cast<std::size_t>(what.step)];
+  const auto& step = program_.step(what.step);
   const int into = what.is_in_registers || step.target < 0 ? -1 : values_.memory_of(step.target, what.to);
   switch (step.kind) {
   case StepKind::gather:
@@ -105,7 +106,7 @@ void NestSteps::weigh(const kernel::Step& step, const Do& what, Statements& to) 
 
 /// At the point that the loops around give, or at all of a line that they leave open.
 void NestSteps::evaluate(const Do& what, Statements& to) {
-  evaluation_ = what;
+  evaluation_ = &what;
   const auto given = values_.indices;
   const std::function<void(std::size_t)> open = [&](std::size_t i) {
     if (i == program_.point_axes.size()) {
@@ -128,14 +129,14 @@ EntryIndices NestSteps::indices_of(const kernel::Slot& slot) const {
   const auto& axes = program_.array(slot.array).axes;
   at[axes.front()] = integer(slot.component);
   for (const int axis : axes)
-    if (program_.axes[static_cast<std::size_t>(axis)].kind == kernel::AxisKind::slot) at[axis] = integer(slot.slot);
+    if (program_.axis(axis).kind == kernel::AxisKind::slot) at[axis] = integer(slot.slot);
   return at;
 }
 NodePtr NestSteps::read(const kernel::Slot& slot) const {
   return values_.value(slot.array, values_.memory_of(slot.array, -1), indices_of(slot));
 }
 void NestSteps::write(const kernel::Slot& slot, NodePtr value, Statements& to) {
-  const int into = values_.memory_of(slot.array, memory_of_output(values_.schedule(), evaluation_, slot.array));
+  const int into = values_.memory_of(slot.array, memory_of_output(schedule_, *evaluation_, slot.array));
   if (into >= 0 && memories_.is_cleared(into, slot.array))
     values_.add(slot.array, into, indices_of(slot), std::move(value), to);
   else

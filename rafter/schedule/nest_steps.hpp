@@ -33,9 +33,7 @@ private:
                 Statements& to);
   void finish_sum(const kernel::Step& step, const Do& what, const EntryIndices& at, Statements& to);
   NodePtr matrix_entry(const kernel::ReferenceMatrix& matrix, const NodePtr& row, const NodePtr& col);
-  const kernel::MatrixFamily& family_of(const kernel::Step& step) const {
-    return program_.families[static_cast<std::size_t>(step.family)];
-  }
+  const kernel::MatrixFamily& family_of(const kernel::Step& step) const { return program_.family(step.family); }
   void butterflies(const kernel::Step& step, int from, int into, Statements& to);
   void weigh(const kernel::Step& step, const Do& what, Statements& to);
   void copy(const Do& what, Statements& to);
@@ -63,10 +61,11 @@ private:
 
   Context& context_;
   const kernel::TensorProgram& program_;
+  const Schedule& schedule_;
   ScheduleMemories memories_;
   NestValues values_;
   PointStage stage_;
-  Do evaluation_; ///< the evaluation of the QFunction at hand
+  const Do* evaluation_ = nullptr; ///< the evaluation of the QFunction at hand
 };
 
 } // namespace rafter::schedule

@@ -13,7 +13,6 @@ using kernel::StepKind;
 namespace {
 
 bool is_among(std::span<const int> list, int value) { return std::ranges::find(list, value) != list.end(); }
-bool is_over_items(const Loop& loop) { return loop.place >= LoopPlace::item_x; }
 
 /// Goes through the nests in order.
 class UseFinder {
@@ -29,12 +28,14 @@ private:
   void visit(const Nest& nest) {
     around_.push_back(&nest);
     in_registers_.clear();
+    ++stretch_;
     for (const auto& entry : nest.body)
       if (const auto* what = std::get_if<Do>(&entry))
         add(*what);
       else {
         visit(std::get<Nest>(entry));
         in_registers_.clear();
+        ++stretch_;
       }
     around_.pop_back();
   }
@@ -43,13 +44,14 @@ private:
       if (!use.writes && is_in_registers(use.array, what)) continue;
       use.what = &what;
       use.number = number_;
+      use.stretch = stretch_;
       use.around = around_;
       result_.push_back(std::move(use));
     }
     ++number_;
     if (!what.is_in_registers) return;
     if (what.action == Do::Action::step)
-      in_registers_.insert({program_.steps[static_cast<std::size_t>(what.step)].target, -1});
+      in_registers_.insert({program_.step(what.step).target, -1});
     else
       in_registers_.insert({what.array, what.component});
   }
@@ -57,8 +59,7 @@ private:
   bool is_in_registers(int array, const Do& reads) const {
     const auto has = [&](int component) { return in_registers_.contains({array, component}); };
     if (has(-1)) return true;
-    if (reads.action == Do::Action::step &&
-        program_.steps[static_cast<std::size_t>(reads.step)].kind == StepKind::evaluate)
+    if (reads.action == Do::Action::step && program_.step(reads.step).kind == StepKind::evaluate)
       return std::ranges::all_of(program_.input_slots, [&](const auto& input) {
         return input.slot.array != array || has(input.slot.component);
       });
@@ -72,7 +73,7 @@ private:
   std::vector<ArrayUse> result_;
   std::vector<const Nest*> around_;
   std::set<std::pair<int, int>> in_registers_; ///< arrays, and the component, or -1 for all
-  int number_ = 0;
+  int number_ = 0, stretch_ = 0;
 };
 
 /// Distance between the entries that an array has for neighbouring indices along an axis.
@@ -100,7 +101,7 @@ public:
 private:
   bool is_before(const ArrayUse& a, const ArrayUse& b) const {
     const bool is_same = a.what == b.what;
-    if (is_same ? a.writes || !b.writes || !reads_first(*a.what) : a.number > b.number) return false;
+    if (is_same ? a.writes || !b.writes || !reads_first(a) : a.number > b.number) return false;
     const std::size_t num_common = num_common_nests({&a, &b});
     const auto& innermost = *a.around[num_common - 1];
     if (memory_.space == Space::shared && std::ranges::any_of(innermost.loops, is_over_items))
@@ -109,28 +110,31 @@ private:
     for (std::size_t n = num_around_all_; n < num_common; ++n)
       for (const auto& loop : a.around[n]->loops) {
         if (loop.place == LoopPlace::cells && !memory_.has_cells) return false;
-        if (!is_over_items(loop)) counted.insert(counted.end(), loop.axes.begin(), loop.axes.end());
+        if (loop.place != LoopPlace::item_x && loop.place != LoopPlace::item_y) // each item has a memory of its own
+          counted.insert(counted.end(), loop.axes.begin(), loop.axes.end());
       }
     if (is_same)
       for (const int axis : program_.array(b.array).axes)
         if (!is_summed_or_made(*a.what, axis) && !is_given(axis, a)) counted.push_back(axis);
     return std::ranges::all_of(counted, [&](int axis) { return program_.extent(axis) == 1 || parts(axis, a, b); });
   }
-  /// Says whether something reads all that it needs before it writes: lines, or a point.
-  bool reads_first(const Do& what) const {
+  /// Says whether something reads all that it needs before it writes: a point, or a line whose matrix stands in the
+  /// text.
+  bool reads_first(const ArrayUse& use) const {
+    const Do& what = *use.what;
     if (what.action != Do::Action::step || what.is_marched || what.rows > 0) return false;
-    const auto kind = program_.steps[static_cast<std::size_t>(what.step)].kind;
-    return kind == StepKind::contract || kind == StepKind::evaluate;
+    const auto& step = program_.step(what.step);
+    if (step.kind != StepKind::contract) return step.kind == StepKind::evaluate;
+    return !program_.matrix_of(step).is_data &&
+           std::ranges::none_of(program_.family(step.family).rows, [&](int axis) { return is_given(axis, use); });
   }
   static bool is_given(int axis, const ArrayUse& use) {
-    return std::ranges::any_of(use.around, [&](const Nest* nest) {
-      return std::ranges::any_of(nest->loops, [&](const Loop& loop) { return is_among(loop.axes, axis); });
-    });
+    return std::ranges::any_of(use.around, [&](const Nest* nest) { return loop_over(*nest, axis) != nullptr; });
   }
   bool is_summed_or_made(const Do& what, int axis) const {
-    const auto& step = program_.steps[static_cast<std::size_t>(what.step)];
+    const auto& step = program_.step(what.step);
     if (step.kind == StepKind::evaluate) return !is_among(program_.point_axes, axis);
-    const auto& family = program_.families[static_cast<std::size_t>(step.family)];
+    const auto& family = program_.family(step.family);
     return is_among(family.rows, axis) || is_among(family.cols, axis);
   }
 
@@ -182,6 +186,11 @@ bool ArrayUse::opens(int axis) const { return is_among(opened, axis); }
 
 std::vector<ArrayUse> uses_of(const kernel::TensorProgram& program, const Schedule& schedule, const Do& what) {
   std::vector<ArrayUse> result;
+  const auto axes_of_slots = [&](int array) { // The QFunction names components and slots itself.
+    std::vector<int> axes = program.array(array).axes;
+    std::erase_if(axes, [&](int axis) { return is_among(program.point_axes, axis); });
+    return axes;
+  };
   const auto read = [&](int array, int memory, std::vector<int> opened = {}) {
     result.push_back({.array = array, .memory = memory, .writes = false, .opened = std::move(opened)});
   };
@@ -189,10 +198,14 @@ std::vector<ArrayUse> uses_of(const kernel::TensorProgram& program, const Schedu
     if (!what.is_in_registers)
       result.push_back({.array = array, .memory = memory, .writes = true, .opened = std::move(opened)});
   };
-  if (what.action == Do::Action::copy) read(what.array, what.from);
-  if (what.action == Do::Action::copy || what.action == Do::Action::clear) write(what.array, what.to);
-  if (what.action != Do::Action::step) return result;
-  const auto& step = program.steps[static_cast<std::size_t>(what.step)];
+  if (what.action != Do::Action::step) {
+    if (what.array < 0) return result;
+    const auto opened = what.component < 0 ? std::vector<int>{} : std::vector{program.array(what.array).axes.front()};
+    if (what.action == Do::Action::copy) read(what.array, what.from, opened);
+    write(what.array, what.to, opened);
+    return result;
+  }
+  const auto& step = program.step(what.step);
   switch (step.kind) {
   case StepKind::gather:
   case StepKind::load_nodes:
@@ -208,7 +221,7 @@ std::vector<ArrayUse> uses_of(const kernel::TensorProgram& program, const Schedu
     write(step.target, what.to);
     break;
   case StepKind::contract: {
-    const auto& family = program.families[static_cast<std::size_t>(step.family)];
+    const auto& family = program.family(step.family);
     const auto opened = what.is_marched ? family.rows : std::vector<int>{};
     read(step.source, what.from, what.is_marched ? std::vector<int>{} : family.cols);
     if (step.accumulate || what.is_marched) read(step.target, what.sum >= 0 ? what.sum : what.to, opened);
@@ -217,8 +230,9 @@ std::vector<ArrayUse> uses_of(const kernel::TensorProgram& program, const Schedu
   }
   case StepKind::evaluate:
     for (const int array : arrays_read(program, what))
-      if (std::ranges::find(result, array, &ArrayUse::array) == result.end()) read(array, -1);
-    for (const int array : arrays_made(program, what)) write(array, memory_of_output(schedule, what, array));
+      if (std::ranges::find(result, array, &ArrayUse::array) == result.end()) read(array, -1, axes_of_slots(array));
+    for (const int array : arrays_made(program, what))
+      write(array, memory_of_output(schedule, what, array), axes_of_slots(array));
     break;
   }
   return result;

@@ -11,17 +11,18 @@ namespace rafter::schedule {
 /// An array in memory that something done in a nest reads or writes.
 struct ArrayUse {
   int array = -1;
-  int memory = -1; ///< the one that is named, or -1
+  int memory = -1; ///< memory that the use names; -1: it names none
   bool writes = false;
   std::vector<int> opened{};         ///< axes whose indices it does not take from loops, even where these give them
   const Do* what = nullptr;          ///< what uses it
-  int number = 0;                    ///< of what uses it, in the order in which all is done
+  int number = 0;                    ///< place of `what` in the order in which all is done
+  int stretch = 0;                   ///< number of the part of a nest, between its child nests, in which that is
   std::vector<const Nest*> around{}; ///< the nests around, outermost first
 
   bool opens(int axis) const;
 };
 
-/// The uses of arrays by something done, without `number` and `around`.
+/// The uses of arrays by something done, without `number`, `stretch` and `around`.
 std::vector<ArrayUse> uses_of(const kernel::TensorProgram& program, const Schedule& schedule, const Do& what);
 /// All uses in a schedule, in order. What a nest has in registers is not read in memory.
 std::vector<ArrayUse> uses_of(const kernel::TensorProgram& program, const Schedule& schedule);

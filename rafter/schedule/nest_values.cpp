@@ -30,8 +30,7 @@ void NestValues::go_to(const Nest& nest, std::size_t position) {
     const bool is_step = what->action == Do::Action::step;
     for (const int array : arrays_made(program_, *what)) {
       made_later_.insert(array);
-      if (is_step && program_.steps[static_cast<std::size_t>(what->step)].kind == StepKind::contract)
-        summed_later_.insert(array);
+      if (is_step && program_.step(what->step).kind == StepKind::contract) summed_later_.insert(array);
     }
   }
 }
@@ -146,10 +145,9 @@ bool NestValues::feeds_halves(int array, const std::vector<int>& axes) const {
     if (contains(arrays_made(program_, *what), array)) return false;
     if (!contains(arrays_read(program_, *what), array)) continue;
     const bool is_step = what->action == Do::Action::step;
-    const auto* step = is_step ? &program_.steps[static_cast<std::size_t>(what->step)] : nullptr;
+    const auto* step = is_step ? &program_.step(what->step) : nullptr;
     if (step == nullptr || step->kind != StepKind::contract || what->is_marched ||
-        program_.families[static_cast<std::size_t>(step->family)].cols != axes ||
-        !goes_by_halves(context_, program_.matrix_of(*step)))
+        program_.family(step->family).cols != axes || !goes_by_halves(context_, program_.matrix_of(*step)))
       return false;
     is_read = true;
   }

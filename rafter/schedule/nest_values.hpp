@@ -23,7 +23,6 @@ public:
   void go_to(const Nest& nest, std::size_t position);
   void forget(); ///< Forgets all values, since something else may change what stands in memory.
 
-  const Schedule& schedule() const { return schedule_; }
   /// The memory of an array that what is done now reads or makes: the one given, or the usual one; -1: registers.
   int memory_of(int array, int given) const { return schedule::memory_of(schedule_, array, given); }
   /// The value of an entry, from now on in a register.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <span>
 
 #include <rafter/schedule/context.hpp>
 #include <rafter/schedule/nest_loops.hpp>
@@ -14,14 +15,7 @@ namespace {
 
 using kernel::StepKind;
 
-bool gives(const Nest& nest, int axis, const std::function<bool(const Loop&)>& counts) {
-  return std::ranges::any_of(nest.loops, [&](const Loop& loop) {
-    return counts(loop) && std::ranges::find(loop.axes, axis) != loop.axes.end();
-  });
-}
-bool gives(const Nest& nest, int axis) {
-  return gives(nest, axis, [](const Loop&) { return true; });
-}
+bool gives(const Nest& nest, int axis) { return loop_over(nest, axis) != nullptr; }
 
 class ArrayPlacer {
 public:
@@ -51,55 +45,61 @@ private:
       if (use.array == array && use.memory == memory) result.push_back(&use);
     return result;
   }
-  const kernel::Axis& axis(int number) const { return program_.axes[static_cast<std::size_t>(number)]; }
 
-  /// Says whether one nest alone uses an array, entry by entry or by lines.
+  /// Says whether one nest alone uses an array, entry by entry or by lines, before a child nest or behind it.
   bool stays_in_registers(const UsesOfArray& uses) const {
+    const int array = uses.front()->array;
+    if (memory_of(schedule_, array) >= 0) return false; // else it would be meant
     const auto& nest = *uses.front()->around.back();
-    const auto& axes = program_.array(uses.front()->array).axes;
+    const auto& axes = program_.array(array).axes;
+    const auto gives_none = [&](const auto& of) {
+      return std::ranges::none_of(of, [&](int axis) { return gives(nest, axis); });
+    };
     return std::ranges::all_of(uses, [&](const ArrayUse* use) {
-      if (use->around.back() != &nest || use->what->action != Do::Action::step) return false;
-      switch (program_.steps[static_cast<std::size_t>(use->what->step)].kind) {
-      case StepKind::contract:
+      if (use->stretch != uses.front()->stretch || use->what->action != Do::Action::step || !gives_none(use->opened))
+        return false;
+      const auto& step = program_.step(use->what->step);
+      switch (step.kind) {
+      case StepKind::contract: // numbers that are the same in all lanes stand in memory
+        return use->what->rows == 0 && (how_.points_in_lanes == 0 || use->writes || program_.direction_of(step) != 0);
       case StepKind::evaluate:
       case StepKind::weigh:
-        return use->what->rows == 0;
+        return true;
       case StepKind::gather:
       case StepKind::butterfly:
       case StepKind::scatter: // component by component
-        return gives(nest, axes.front()) &&
-               std::none_of(axes.begin() + 1, axes.end(), [&](int each) { return gives(nest, each); });
+        return gives(nest, axes.front()) && gives_none(std::span(axes).subspan(1));
       default:
         return false;
       }
     });
   }
 
-  // --- the indices that a memory keeps
-  // --------------------------------------------------------------------------------
-  /// Axes whose index loops around all uses give, in the same turn.
-  bool is_given(int of_axis, const UsesOfArray& uses) const {
-    if (std::ranges::any_of(uses, [&](const ArrayUse* use) { return use->opens(of_axis); })) return false;
-    const auto& around = uses.front()->around;
-    return std::ranges::any_of(around.begin(), around.begin() + static_cast<std::ptrdiff_t>(num_common_nests(uses)),
-                               [&](const Nest* nest) { return gives(*nest, of_axis); });
+  // --- the indices that a memory keeps -------------------------------------------------------------------------------
+  /// Says whether loops around all uses give the index of an axis, in the same turn.
+  bool is_given(int axis, const UsesOfArray& uses) const {
+    const auto nests = std::span(uses.front()->around).first(num_common_nests(uses));
+    return std::ranges::none_of(uses, [&](const ArrayUse* use) { return use->opens(axis); }) &&
+           std::ranges::any_of(nests, [&](const Nest* nest) { return gives(*nest, axis); });
   }
-  /// Axes whose index is that of the item in each use.
-  bool is_of_item(int of_axis, const UsesOfArray& uses) const {
-    return std::ranges::all_of(uses, [&](const ArrayUse* use) {
-      const auto is_of_one = [](const Loop& loop) {
-        return loop.place == LoopPlace::item_x || loop.place == LoopPlace::item_y;
-      };
-      return !use->opens(of_axis) && gives(*use->around.back(), of_axis, is_of_one);
-    });
+  /// Says whether the index of an axis is that of the item, along the same axis of the group in each use.
+  static bool is_of_item(int axis, const UsesOfArray& uses) {
+    const auto place_of = [&](const ArrayUse* use) {
+      const Loop* loop = loop_over(*use->around.back(), axis);
+      return loop == nullptr || use->opens(axis) ? LoopPlace::serial : loop->place;
+    };
+    const auto place = place_of(uses.front());
+    return (place == LoopPlace::item_x || place == LoopPlace::item_y) &&
+           std::ranges::all_of(uses, [&](const ArrayUse* use) { return place_of(use) == place; });
   }
   /// Says whether each item uses entries of its own alone: where items hold an index, they do so in every use.
   bool is_owned(const UsesOfArray& uses) const {
-    return std::ranges::all_of(program_.array(uses.front()->array).axes, [&](int of_axis) {
+    return std::ranges::all_of(program_.array(uses.front()->array).axes, [&](int axis) {
       const bool is_of_items = std::ranges::any_of(uses, [&](const ArrayUse* use) {
-        return gives(*use->around.back(), of_axis, [](const Loop& loop) { return loop.place >= LoopPlace::item_x; });
+        const Loop* loop = loop_over(*use->around.back(), axis);
+        return loop != nullptr && is_over_items(*loop);
       });
-      return !is_of_items || is_of_item(of_axis, uses);
+      return !is_of_items || is_of_item(axis, uses);
     });
   }
   void keep_indices(Memory& memory, const UsesOfArray& uses) const {
@@ -107,12 +107,11 @@ private:
     bool keeps_component = false;
     std::vector<int> kept = memory.keeps;
     for (const int each : program_.array(uses.front()->array).axes) {
-      const bool is_kept =
-          memory.space == Space::shared ? !is_given(each, uses) : !is_given(each, uses) && !is_of_item(each, uses);
-      if (axis(each).kind == kernel::AxisKind::component)
+      const bool is_kept = !is_given(each, uses) && (memory.space == Space::shared || !is_of_item(each, uses));
+      if (program_.axis(each).kind == kernel::AxisKind::component)
         keeps_component = keeps_component || is_kept;
-      else if (is_kept && axis(each).direction >= 0)
-        kept.push_back(axis(each).direction);
+      else if (is_kept && program_.axis(each).direction >= 0)
+        kept.push_back(program_.axis(each).direction);
     }
     std::ranges::sort(kept, std::greater<>()); // the last reference axis is the slowest
     kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
@@ -120,8 +119,7 @@ private:
     memory.is_of_component = memory.is_of_component && !keeps_component;
   }
 
-  // --- memories
-  // -------------------------------------------------------------------------------------------------------
+  // --- memories ------------------------------------------------------------------------------------------------------
   void place(int array, const UsesOfArray& uses) {
     const bool is_shared = schedule_.cell_place == CellPlace::group && !is_owned(uses);
     Memory memory{.name = array_name(program_, array),
@@ -147,7 +145,7 @@ private:
       if (!has_layers(memory)) continue;
       int entries = 1;
       for (const int each : program_.array(memory.places.front().front()).axes)
-        if (axis(each).direction >= 0 && axis(each).direction < program_.tdim - 1)
+        if (program_.axis(each).direction >= 0 && program_.axis(each).direction < program_.tdim - 1)
           entries *= extent_in(program_, memory, each);
       result = std::max(result, entries);
     }
@@ -163,7 +161,7 @@ private:
         if (before.space != memory.space || before.keeps != memory.keeps || before.layer != memory.layer) continue;
         const Memory both = joined(before, memory);
         const int growth = size_of(program_, both) - size_of(program_, before);
-        if ((best != nullptr && growth > least) || !can_be_in_turn(both)) continue;
+        if (growth > (best != nullptr ? least : size_of(program_, memory)) || !can_be_in_turn(both)) continue;
         best = &before;
         least = growth;
       }
@@ -187,26 +185,22 @@ private:
         if (!can_stand_in_turn(program_, memory, uses_in(arrays[j], -1), uses_in(arrays[i], -1))) return false;
     return true;
   }
-  /// Memories stand before those that the schedule had, whose numbers change.
+  /// Memories stand before those that the schedule had, whose numbers change; copies, and what is cleared, name them.
   void put_in_front() {
     const auto count = static_cast<int>(placed_.size());
-    const std::function<void(Nest&)> renumber = [&](Nest& nest) {
-      for (auto& entry : nest.body)
-        if (auto* what = std::get_if<Do>(&entry))
-          for (int* memory : {&what->from, &what->to, &what->sum}) *memory += *memory >= 0 ? count : 0;
-        else
-          renumber(std::get<Nest>(entry));
-    };
-    renumber(schedule_.nest);
     schedule_.memories.insert(schedule_.memories.begin(), placed_.begin(), placed_.end());
-    const std::function<void(Nest&)> name_targets = [&](Nest& nest) { // of copies, and of what is cleared
-      for (auto& entry : nest.body)
-        if (auto* what = std::get_if<Do>(&entry); what == nullptr)
-          name_targets(std::get<Nest>(entry));
-        else if (what->array >= 0 && what->to < 0 && !what->is_in_registers)
-          what->to = memory_of(schedule_, what->array);
+    const std::function<void(Nest&)> name = [&](Nest& nest) {
+      for (auto& entry : nest.body) {
+        auto* what = std::get_if<Do>(&entry);
+        if (what == nullptr) {
+          name(std::get<Nest>(entry));
+          continue;
+        }
+        for (int* memory : {&what->from, &what->to, &what->sum}) *memory += *memory >= 0 ? count : 0;
+        if (what->array >= 0 && what->to < 0 && !what->is_in_registers) what->to = memory_of(schedule_, what->array);
+      }
     };
-    name_targets(schedule_.nest);
+    name(schedule_.nest);
   }
 
   const kernel::TensorProgram& program_;

@@ -32,9 +32,7 @@ std::vector<std::vector<int>> stages_of(const kernel::TensorProgram& program) {
   for (std::size_t s = 0; s < program.steps.size(); ++s) {
     const auto& step = program.steps[s];
     const auto number = static_cast<int>(s);
-    const auto continues = [&] {
-      return step.accumulate && program.steps[static_cast<std::size_t>(result.back().back())].target == step.target;
-    };
+    const auto continues = [&] { return step.accumulate && program.step(result.back().back()).target == step.target; };
     if (step.kind == StepKind::evaluate) {
       of_points.push_back(number);
       result.push_back(std::move(of_points));
@@ -59,7 +57,7 @@ std::optional<Schedule> schedule_point_per_item(const LoweringInput& input, cons
   Schedule result;
   int most = 1;
   for (const auto& steps : stages) {
-    const auto& step = program.steps[static_cast<std::size_t>(steps.back())];
+    const auto& step = program.step(steps.back());
     const int array = step.target >= 0 ? step.target : step.source;
     const auto axes = step.kind == StepKind::evaluate
                           ? program.point_axes

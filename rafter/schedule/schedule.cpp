@@ -11,7 +11,7 @@ using kernel::StepKind;
 namespace {
 
 bool keeps(const kernel::TensorProgram& program, const Memory& memory, int axis) {
-  const auto& of = program.axes[static_cast<std::size_t>(axis)];
+  const auto& of = program.axis(axis);
   if (of.kind == kernel::AxisKind::component) return !memory.is_of_component;
   return of.direction < 0 || std::ranges::find(memory.keeps, of.direction) != memory.keeps.end();
 }
@@ -21,15 +21,21 @@ int num_layers(const kernel::TensorProgram& program, const Memory& memory) {
   for (const auto& place : memory.places)
     for (const int array : place)
       for (const int axis : program.array(array).axes)
-        if (program.axes[static_cast<std::size_t>(axis)].direction == program.tdim - 1 && keeps(program, memory, axis))
+        if (program.axis(axis).direction == program.tdim - 1 && keeps(program, memory, axis))
           result = std::max(result, program.extent(axis));
   return result;
 }
 
 } // namespace
 
+const Loop* loop_over(const Nest& nest, int axis) {
+  const auto found = std::ranges::find_if(
+      nest.loops, [&](const Loop& loop) { return std::ranges::find(loop.axes, axis) != loop.axes.end(); });
+  return found == nest.loops.end() ? nullptr : &*found;
+}
+
 int extent_in(const kernel::TensorProgram& program, const Memory& memory, int axis) {
-  const auto& of = program.axes[static_cast<std::size_t>(axis)];
+  const auto& of = program.axis(axis);
   const int lanes = of.direction == 0 && memory.points_in_lanes > 0 ? memory.points_in_lanes : 1;
   return (of.extent + lanes - 1) / lanes;
 }
@@ -38,7 +44,7 @@ namespace {
 
 /// The same, with what is left free behind each run of the last one.
 int room_in(const kernel::TensorProgram& program, const Memory& memory, int axis) {
-  const int direction = program.axes[static_cast<std::size_t>(axis)].direction;
+  const int direction = program.axis(axis).direction;
   const bool is_padded = direction >= 0 && !memory.keeps.empty() && direction == memory.keeps.back();
   return extent_in(program, memory, axis) + (is_padded ? memory.padding : 0);
 }
@@ -52,7 +58,7 @@ std::vector<int> strides_of(const kernel::TensorProgram& program, const Memory& 
   int stride = 1;
   for (std::size_t i = axes.size(); i-- > 0;) {
     if (!keeps(program, memory, axes[i])) continue;
-    const auto& axis = program.axes[static_cast<std::size_t>(axes[i])];
+    const auto& axis = program.axis(axes[i]);
     if (memory.layer > 0 && axis.direction == program.tdim - 1) stride = memory.layer;
     if (memory.layer > 0 && axis.kind == kernel::AxisKind::component) stride = memory.layer * layers;
     result[i] = stride;
@@ -105,14 +111,17 @@ int memory_of_output(const Schedule& schedule, const Do& evaluation, int array) 
   return to >= 0 && holds(schedule.memories[static_cast<std::size_t>(to)], array) ? to : -1;
 }
 
+bool works_in_place(const kernel::Step& step) {
+  return step.kind == StepKind::weigh || step.kind == StepKind::butterfly || step.kind == StepKind::mask;
+}
+
 std::vector<int> arrays_read(const kernel::TensorProgram& program, const Do& what) {
   if (what.action == Do::Action::copy) return {what.array};
   if (what.action != Do::Action::step) return {};
-  const auto& step = program.steps[static_cast<std::size_t>(what.step)];
+  const auto& step = program.step(what.step);
   std::vector<int> result;
   if (step.source >= 0) result.push_back(step.source);
-  if (step.kind == StepKind::weigh || step.kind == StepKind::butterfly || step.kind == StepKind::mask)
-    result.push_back(step.target);
+  if (works_in_place(step)) result.push_back(step.target);
   if (step.kind == StepKind::evaluate)
     for (const auto& input : program.input_slots) result.push_back(input.slot.array);
   return result;
@@ -121,7 +130,7 @@ std::vector<int> arrays_read(const kernel::TensorProgram& program, const Do& wha
 std::vector<int> arrays_made(const kernel::TensorProgram& program, const Do& what) {
   if (what.action == Do::Action::clear) return {what.array};
   if (what.action != Do::Action::step) return {};
-  const auto& step = program.steps[static_cast<std::size_t>(what.step)];
+  const auto& step = program.step(what.step);
   if (step.kind != StepKind::evaluate) return step.target >= 0 ? std::vector{step.target} : std::vector<int>{};
   std::vector<int> result;
   for (const auto& output : program.output_slots)
@@ -133,8 +142,7 @@ bool evaluates(const kernel::TensorProgram& program, const Nest& nest) {
   return std::ranges::any_of(nest.body, [&](const auto& entry) {
     const auto* what = std::get_if<Do>(&entry);
     if (what == nullptr) return evaluates(program, std::get<Nest>(entry));
-    return what->action == Do::Action::step &&
-           program.steps[static_cast<std::size_t>(what->step)].kind == StepKind::evaluate;
+    return what->action == Do::Action::step && program.step(what->step).kind == StepKind::evaluate;
   });
 }
 

@@ -100,6 +100,11 @@ struct Schedule {
   Nest nest;
 };
 
+/// Says whether items of a group hold the indices of a loop.
+inline bool is_over_items(const Loop& loop) { return loop.place >= LoopPlace::item_x; }
+/// The loop of a nest over an axis, or null.
+const Loop* loop_over(const Nest& nest, int axis);
+
 /// Indices along an axis in a memory: numbers, or vectors of them.
 int extent_in(const kernel::TensorProgram& program, const Memory& memory, int axis);
 /// Distances in memory between entries of an array that follow each other along its axes; 0 where no index is kept.
@@ -112,6 +117,8 @@ std::int64_t shared_bytes(const kernel::TensorProgram& program, const Schedule& 
 int memory_of(const Schedule& schedule, int array, int given = -1);
 /// The memory that is named for an output of the QFunction, or -1.
 int memory_of_output(const Schedule& schedule, const Do& evaluation, int array);
+/// Says whether a step changes an array in place.
+bool works_in_place(const kernel::Step& step);
 /// Arrays that something done in a nest reads or makes, those of the QFunction among them.
 std::vector<int> arrays_read(const kernel::TensorProgram& program, const Do& what);
 std::vector<int> arrays_made(const kernel::TensorProgram& program, const Do& what);
@@ -119,9 +126,9 @@ std::vector<int> arrays_made(const kernel::TensorProgram& program, const Do& wha
 bool evaluates(const kernel::TensorProgram& program, const Nest& nest);
 
 /// Throws InternalError unless every step is done once, loops give each index that a memory does not keep, arrays are
-/// written before they are read or added to and not lost before, what stands in no memory is used where it is made,
-/// items suffice for the loops over them, do not all do the same, and do not share entries, and lanes hold what is read
-/// there. Bodies of loops are gone through once: what a turn of a loop overwrites that a later one reads is not found.
+/// written before they are read or added to and not lost before, also where arrays stand in one place in turn
+/// (can_stand_in_turn), what stands in no memory is used where it is made, items suffice for the loops over them, do
+/// not all do the same, and do not share entries, and lanes hold what is read there.
 void verify(const kernel::TensorProgram& program, const Schedule& schedule);
 
 /// Text for people: memories, then nests by indentation. A step is named by the array that it makes.

@@ -39,7 +39,6 @@ public:
   }
 
 private:
-  const kernel::Axis& axis(int number) const { return program_.axes[static_cast<std::size_t>(number)]; }
   EntryIndices& indices() { return steps_.values().indices; }
 
   LoopProgram with_points_in_items() {
@@ -72,7 +71,7 @@ private:
     std::vector<int> directions;
     for (const auto& loop : nest->loops) {
       if (loop.place != LoopPlace::item_x && loop.place != LoopPlace::item_y) continue;
-      const auto& points = axis(loop.axes.front());
+      const auto& points = program_.axis(loop.axes.front());
       const int along = loop.place == LoopPlace::item_x ? 0 : 1;
       if (points.kind != kernel::AxisKind::point || points.extent != schedule_.items[static_cast<std::size_t>(along)])
         continue;
@@ -91,7 +90,7 @@ private:
   }
 
   void nest(const Nest& of, Statements& to) {
-    if (std::ranges::any_of(of.loops, [](const Loop& loop) { return loop.place >= LoopPlace::item_x; })) {
+    if (std::ranges::any_of(of.loops, is_over_items)) {
       over_items(of, to);
       return;
     }
@@ -120,7 +119,7 @@ private:
                : loop.place == LoopPlace::cells    ? "cell"
                                                    : context_.fresh(letter_of(loop));
       bind(loop.axes, variable(name));
-      if (is_of_points && program_.is_grid()) at_points_of(axis(loop.axes.front()).direction, statements);
+      if (is_of_points && program_.is_grid()) at_points_of(program_.axis(loop.axes.front()).direction, statements);
     }
     Statements body;
     inside(of, body);
@@ -175,10 +174,10 @@ private:
   std::string name_of_points(const Loop& loop) const {
     if (loop.axes.size() != 1 || std::ranges::find(program_.point_axes, loop.axes.front()) == program_.point_axes.end())
       return "";
-    return program_.is_grid() ? PointStage::axis_variable(axis(loop.axes.front()).direction) : "q";
+    return program_.is_grid() ? PointStage::axis_variable(program_.axis(loop.axes.front()).direction) : "q";
   }
   std::string letter_of(const Loop& loop) const {
-    return axis(loop.axes.front()).kind == kernel::AxisKind::component ? "c" : "i";
+    return program_.axis(loop.axes.front()).kind == kernel::AxisKind::component ? "c" : "i";
   }
   /// Axes that are counted as one stand side by side in memory: the index of the last one gives all.
   void bind(const std::vector<int>& axes, const NodePtr& number) {
@@ -209,7 +208,7 @@ private:
     }
     if (in_turns != nullptr && evaluates(program_, of))
       for (const int of_axis : program_.point_axes) {
-        const std::string name = PointStage::axis_variable(axis(of_axis).direction);
+        const std::string name = PointStage::axis_variable(program_.axis(of_axis).direction);
         body.push_back(ilet(name, indices().at(of_axis)));
         indices()[of_axis] = variable(name);
       }

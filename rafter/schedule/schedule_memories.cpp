@@ -34,7 +34,7 @@ NodePtr number_in_cell(const Context& context, int array, const EntryIndices& at
   const auto& program = context.program;
   NodePtr number = integer(0);
   for (const int axis : std::span(program.array(array).axes).subspan(1)) {
-    const bool is_in_lanes = context.has_point_lanes() && program.axes[static_cast<std::size_t>(axis)].direction == 0;
+    const bool is_in_lanes = context.has_point_lanes() && program.axis(axis).direction == 0;
     const NodePtr& index = at.at(axis);
     number = iadd(imul(number, integer(program.extent(axis))),
                   is_in_lanes ? imul(index, integer(context.plan[key::vector_width])) : index);

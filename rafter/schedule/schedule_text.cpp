@@ -53,7 +53,7 @@ private:
                        memory.spare > 0 ? fmt::format(" and {}", memory.spare) : "",
                        memory.layer > 0 ? fmt::format(" layers of {}", memory.layer) : "");
   }
-  std::string axis_name(int axis) const { return program_.axes[static_cast<std::size_t>(axis)].name; }
+  std::string axis_name(int axis) const { return program_.axis(axis).name; }
   std::string memory_name(int memory) const { return schedule_.memories[static_cast<std::size_t>(memory)].name; }
   std::string loop_text(const Loop& loop) const {
     std::vector<std::string> names;
@@ -86,7 +86,7 @@ private:
     case Do::Action::step:
       break;
     }
-    const auto& step = program_.steps[static_cast<std::size_t>(what.step)];
+    const auto& step = program_.step(what.step);
     const auto name_of = [&](int array) { return program_.array(array).name; };
     switch (step.kind) {
     case StepKind::gather:

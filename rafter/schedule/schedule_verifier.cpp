@@ -85,20 +85,20 @@ private:
       require_that(loop.axes.empty() == is_over_cells, "a loop over no axis");
       require_that(loop.axes.size() <= 1 || (loop.place != LoopPlace::item_x && loop.place != LoopPlace::item_y),
                    "loops over items along an axis of a group count one axis");
-      const bool is_over_items = loop.place >= LoopPlace::item_x;
-      has_items = has_items || is_over_items;
-      require_that(!is_over_items || over_items.insert(loop.place).second, "two loops of a nest over the same items");
+      const bool is_of_items = is_over_items(loop);
+      has_items = has_items || is_of_items;
+      require_that(!is_of_items || over_items.insert(loop.place).second, "two loops of a nest over the same items");
       if (loop.place == LoopPlace::cells) {
         require_that(!is_in_cells_ && schedule_.cell_place == CellPlace::lanes && schedule_.subbatches == 1,
                      "a loop over the cells of a sub-batch where none stands in lanes by itself");
         is_in_cells_ = true;
       }
-      if (loop.axes.size() > 1 && !is_over_items) counted_.push_back(loop.axes);
+      if (loop.axes.size() > 1 && !is_of_items) counted_.push_back(loop.axes);
       for (const int axis : loop.axes) {
         require_that(axis >= 0 && axis < static_cast<int>(program_.axes.size()), "a loop over an unknown axis");
         require_that(std::ranges::find(bound_, axis) == bound_.end(), "two loops over axis " + name_of_axis(axis));
         bound_.push_back(axis);
-        if (is_over_items) by_items_.insert(axis);
+        if (is_of_items) by_items_.insert(axis);
       }
       if (loop.place == LoopPlace::item_x || loop.place == LoopPlace::item_y)
         require_that(program_.extent(loop.axes.front()) <= schedule_.items[loop.place == LoopPlace::item_x ? 0 : 1],
@@ -137,53 +137,97 @@ private:
     for (const int memory : {what.from, what.to, what.sum})
       require_that(memory < static_cast<int>(schedule_.memories.size()), "an unknown memory");
     if (what.action == Do::Action::begin_integrals || what.action == Do::Action::end_integrals) return;
-    if (what.action != Do::Action::step) {
+    if (what.action == Do::Action::step) {
+      check_step(what);
+    } else {
       require_that(what.to >= 0 || what.is_in_registers, "a copy, or what is cleared, names no memory");
       require_that(what.component < program_.num_components(what.array), "a copy of an unknown component");
       if (what.action == Do::Action::copy) check_copy(what);
       if (what.action == Do::Action::clear) is_cleared_.insert({what.array, what.to});
-      write(what.array, what);
-      return;
     }
+    check_uses(what);
+  }
+  void check_step(const Do& what) {
     require_that(what.step >= 0 && what.step < static_cast<int>(program_.steps.size()), "an unknown step");
     ++times_done_[static_cast<std::size_t>(what.step)];
-    const auto& step = program_.steps[static_cast<std::size_t>(what.step)];
-    const bool is_contraction = step.kind == StepKind::contract, is_in_place = makes_in_place(step);
-    if (is_contraction && !what.is_marched)
-      for (const int axis : family_of(step).cols)
-        require_that(!is_bound(axis) || is_among(family_of(step).rows, axis),
-                     "loops give the index " + name_of_axis(axis) + ", which is summed");
-    if (step.kind == StepKind::evaluate) check_points();
-    turns_lanes_ = is_contraction && is_in_cells_ && program_.direction_of(step) == 0;
-    if (turns_lanes_)
-      require_that(!is_in_registers(step.source),
-                   name_of(step.source) + " stands in lanes of registers where single numbers of it are needed");
-    for (const int array : arrays_read(program_, what))
-      if (step.kind != StepKind::evaluate || !has_slots_in_registers(array))
-        read(array, what.from, is_contraction && !what.is_marched ? family_of(step).cols : std::vector<int>{});
-    turns_lanes_ = false;
-    for (const int array : arrays_made(program_, what)) {
-      if (!is_in_place) make(array, what, step);
-      write(array, what, what.is_marched ? family_of(step).rows : std::vector<int>{});
+    const auto& step = program_.step(what.step);
+    if (step.kind == StepKind::evaluate) {
+      check_points();
+      const auto goes_there = [&](int array) { return memory_of_output(schedule_, what, array) >= 0; };
+      require_that(what.from < 0 && (what.to < 0 || std::ranges::any_of(arrays_made(program_, what), goes_there)),
+                   "the QFunction names a memory that holds none of its outputs, or one to read");
     }
+    if (step.kind == StepKind::mask || step.kind == StepKind::butterfly)
+      require_that(what.is_in_registers ||
+                       memory_of(schedule_, step.target, what.from) == memory_of(schedule_, step.target, what.to),
+                   name_of(step.target) + " is changed in place, but in two memories");
+    if (step.kind == StepKind::gather || step.kind == StepKind::scatter) {
+      const auto& axes = program_.array(std::max(step.target, step.source)).axes;
+      require_that(!is_bound(axes.front()) ||
+                       std::none_of(axes.begin() + 1, axes.end(), [&](int axis) { return is_bound(axis); }),
+                   "loops give a component and a dof of " + name_of(std::max(step.target, step.source)) +
+                       ", which is read and written by components or by dofs");
+    }
+    if (step.kind != StepKind::contract) return;
+    const auto& family = program_.family(step.family);
+    for (const int axis : family.cols)
+      require_that(what.is_marched || !is_bound(axis) || is_among(family.rows, axis),
+                   "loops give the index " + name_of_axis(axis) + ", which is summed");
+    require_that(!turns_lanes(what) || !is_in_registers(step.source),
+                 name_of(step.source) + " stands in lanes of registers where single numbers of it are needed");
   }
   /// Copies between memories of cells in lanes and of points in lanes turn the one into the other.
-  void check_copy(const Do& what) {
+  void check_copy(const Do& what) const {
     const int from = memory_of(schedule_, what.array, what.from);
-    const auto& memories = schedule_.memories;
-    if (!is_in_cells_ && from >= 0 && memories[static_cast<std::size_t>(from)].points_in_lanes > 0) {
-      const auto& source = memories[static_cast<std::size_t>(from)];
-      const auto is_plain = [](const Memory& memory) { return memory.layer == 0 && memory.places.size() == 1; };
-      const bool has_target = what.to >= 0 && memories[static_cast<std::size_t>(what.to)].points_in_lanes == 0;
-      require_that(has_target && source.has_cells && is_plain(source) &&
-                       is_plain(memories[static_cast<std::size_t>(what.to)]) &&
-                       memories[static_cast<std::size_t>(what.to)].padding == 0 &&
-                       memories[static_cast<std::size_t>(what.to)].spare > 0,
-                   name_of(what.array) + " cannot be turned from points in lanes to cells in lanes");
+    if (is_in_cells_ || from < 0 || memory(from).points_in_lanes == 0) return;
+    const auto is_plain = [](const Memory& of) { return of.layer == 0 && of.padding == 0 && of.places.size() == 1; };
+    require_that(what.to >= 0 && memory(from).has_cells && is_plain(memory(from)) && is_plain(memory(what.to)) &&
+                     memory(what.to).points_in_lanes == 0 && memory(what.to).spare > 0,
+                 name_of(what.array) + " cannot be turned from points in lanes to cells in lanes");
+  }
+  /// Says whether what is read need not stand in lanes as what is made: by copies, and by contractions from numbers
+  /// that are the same in all lanes.
+  bool turns_lanes(const Do& what) const {
+    if (what.action != Do::Action::step) return true;
+    const auto& step = program_.step(what.step);
+    return step.kind == StepKind::contract && is_in_cells_ && program_.direction_of(step) == 0;
+  }
+  /// Checks that what is read, or added to, is there, and that what is set is not lost.
+  void check_uses(const Do& what) {
+    const auto* step = what.action == Do::Action::step ? &program_.step(what.step) : nullptr;
+    for (const auto& use : uses_of(program_, schedule_, what)) {
+      const int in = memory_of(schedule_, use.array, use.memory);
+      if (use.writes) {
+        if (in < 0)
+          in_registers_.insert({use.array, what.component});
+        else
+          check_write(use, in, what, step);
+        continue;
+      }
+      const bool is_of_function = step != nullptr && step->kind == StepKind::evaluate;
+      if (is_in_registers(use.array) || (is_of_function && has_slots_in_registers(use.array))) continue;
+      require_that(in >= 0, name_of(use.array) + " is read in another nest than it is made in");
+      check_indices(use, in, turns_lanes(what) && (step == nullptr || use.array == step->source));
+      const bool is_added_to = step != nullptr && step->kind == StepKind::contract && use.array == step->target;
+      require_that(is_written_.contains({use.array, in}),
+                   name_of(use.array) + (is_added_to ? " is added to" : " is read") + " before it is written");
     }
-    turns_lanes_ = true;
-    read(what.array, what.from);
-    turns_lanes_ = false;
+    if (what.is_in_registers) in_registers_.insert({step == nullptr ? what.array : step->target, what.component});
+  }
+  void check_write(const ArrayUse& use, int in, const Do& what, const kernel::Step* step) {
+    check_indices(use, in, false);
+    if (step != nullptr && !works_in_place(*step)) {
+      // Several fields may fill an array together, as those of the children of a cell do.
+      const bool fills =
+          step->kind == StepKind::gather && !program_.inputs[static_cast<std::size_t>(step->field)].places.empty();
+      const bool is_new = is_made_.insert({use.array, in}).second;
+      require_that(is_new || step->accumulate || what.is_marched || fills || is_cleared_.contains({use.array, in}),
+                   name_of(use.array) + " is set by two steps");
+    }
+    for (const auto& place : memory(in).places)
+      if (is_among(place, use.array))
+        for (const int other : place) is_written_.erase({other, in}); // they stand there in turn
+    is_written_.insert({use.array, in});
   }
   /// Checks that loops of their own give the indices of points where the QFunction depends on them otherwise than by
   /// the arrays that it reads.
@@ -205,31 +249,6 @@ private:
                        std::ranges::none_of(counted_, [&](const auto& counted) { return is_among(counted, axis); }),
                    "the QFunction depends on points whose indices no loop of their own gives");
   }
-  static bool makes_in_place(const kernel::Step& step) {
-    return step.kind == StepKind::weigh || step.kind == StepKind::butterfly || step.kind == StepKind::mask;
-  }
-
-  /// Notes that a step makes an array, or adds to it. What it adds to must be there, and what it sets must not be lost.
-  void make(int array, const Do& what, const kernel::Step& step) {
-    if (step.accumulate && !is_in_registers(array))
-      read(array, what.sum >= 0 ? what.sum : what.to, what.is_marched ? family_of(step).rows : std::vector<int>{},
-           " is added to before it is written");
-    const int memory = memory_of_result(what, array);
-    if (what.is_in_registers || memory < 0) return;
-    const bool adds = step.accumulate || what.is_marched;
-    require_that(!what.is_marched || is_written_.contains({array, memory}),
-                 name_of(array) + " is added to before it is written");
-    // Several fields may fill an array together, as those of the children of a cell do.
-    const bool fills =
-        step.kind == StepKind::gather && !program_.inputs[static_cast<std::size_t>(step.field)].places.empty();
-    const bool is_new = is_made_.insert({array, memory}).second;
-    require_that(is_new || adds || fills || is_cleared_.contains({array, memory}),
-                 name_of(array) + " is set by two steps");
-  }
-
-  const kernel::MatrixFamily& family_of(const kernel::Step& step) const {
-    return program_.families[static_cast<std::size_t>(step.family)];
-  }
   bool is_in_registers(int array) const {
     for (int c = 0; c < program_.num_components(array); ++c)
       if (!in_registers_.contains({array, c})) return in_registers_.contains({array, -1});
@@ -242,16 +261,16 @@ private:
     });
   }
   std::string name_of(int array) const { return program_.array(array).name; }
-  std::string name_of_axis(int axis) const { return program_.axes[static_cast<std::size_t>(axis)].name; }
+  std::string name_of_axis(int axis) const { return program_.axis(axis).name; }
   bool is_bound(int axis) const { return is_among(bound_, axis); }
-  /// Checks that loops give the indices that a memory does not keep of an array, but for those of axes that a step sums
-  /// or writes out (`but`), that items do not share entries, and that axes which a loop counts as one stand side by
-  /// side.
-  void check_indices(int array, int memory, const std::vector<int>& but) const {
-    const auto& in = schedule_.memories[static_cast<std::size_t>(memory)];
+  /// Checks that loops give the indices that a memory does not keep of an array, that items do not share entries, and
+  /// that axes which a loop counts as one stand side by side.
+  void check_indices(const ArrayUse& use, int number, bool is_turned) const {
+    const int array = use.array;
+    const auto& in = memory(number);
     const bool is_held = std::ranges::any_of(in.places, [&](const auto& of) { return is_among(of, array); });
     require_that(is_held, "memory " + in.name + " does not hold " + name_of(array));
-    require_that(turns_lanes_ || is_in_cells_ == (in.points_in_lanes > 0),
+    require_that(is_turned || is_in_cells_ == (in.points_in_lanes > 0),
                  fmt::format("{} is used where lanes of memory {} hold something else", name_of(array), in.name));
     const auto& axes = program_.array(array).axes;
     const auto strides = strides_of(program_, in, array);
@@ -261,7 +280,7 @@ private:
       require_that(is_kept || in.space != Space::shared || !by_items_.contains(axis),
                    fmt::format("items would share the entries of {} in memory {}", name_of(array), in.name));
       require_that(
-          is_kept || (is_bound(axis) && !is_among(but, axis)),
+          is_kept || (is_bound(axis) && !use.opens(axis)),
           fmt::format("no loop gives the index {} of {} in memory {}", name_of_axis(axis), name_of(array), in.name));
     }
     for (const auto& counted : counted_)
@@ -278,31 +297,7 @@ private:
       if (strides[i] != strides[i + 1] * extent_in(program_, in, axes[i + 1])) return false;
     return true;
   }
-  void read(int array, int given, const std::vector<int>& summed = {},
-            const std::string& complaint = " is read before it is written") {
-    const int memory = memory_of(schedule_, array, given);
-    if (is_in_registers(array)) return;
-    require_that(memory >= 0, name_of(array) + " is read in another nest than it is made in");
-    check_indices(array, memory, summed);
-    require_that(is_written_.contains({array, memory}), name_of(array) + complaint);
-  }
-  int memory_of_result(const Do& what, int array) const {
-    const bool evaluates = what.action == Do::Action::step &&
-                           program_.steps[static_cast<std::size_t>(what.step)].kind == StepKind::evaluate;
-    return memory_of(schedule_, array, evaluates ? memory_of_output(schedule_, what, array) : what.to);
-  }
-  void write(int array, const Do& what, const std::vector<int>& written_out = {}) {
-    const int memory = memory_of_result(what, array);
-    if (what.is_in_registers || memory < 0) {
-      in_registers_.insert({array, what.component});
-      return;
-    }
-    check_indices(array, memory, written_out);
-    for (const auto& place : schedule_.memories[static_cast<std::size_t>(memory)].places)
-      if (is_among(place, array))
-        for (const int other : place) is_written_.erase({other, memory}); // they stand there in turn
-    is_written_.insert({array, memory});
-  }
+  const Memory& memory(int number) const { return schedule_.memories[static_cast<std::size_t>(number)]; }
 
   const kernel::TensorProgram& program_;
   const Schedule& schedule_;
@@ -311,7 +306,6 @@ private:
   std::vector<std::vector<int>> counted_;      ///< those of them that loops count as one
   std::set<std::pair<int, int>> in_registers_; ///< arrays, and the component, or -1 for all
   bool is_in_cells_ = false;                   ///< a loop over the cells of a sub-batch is around
-  bool turns_lanes_ = false;                   ///< what is read now need not stand in lanes as what is made
   std::set<int> by_items_;                     ///< those of them whose indices items hold
   // Array and memory: what stands there now, what steps have made, and what was cleared.
   std::set<std::pair<int, int>> is_written_, is_made_, is_cleared_;

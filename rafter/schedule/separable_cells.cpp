@@ -31,7 +31,7 @@ public:
   }
 
 private:
-  const kernel::Step& step(int number) const { return program_.steps[static_cast<std::size_t>(number)]; }
+  const kernel::Step& step(int number) const { return program_.step(number); }
   int axis(int number) const { return program_.direction_of(step(number)); }
 
   void sort_steps() {

@@ -33,9 +33,6 @@ public:
   }
 
 private:
-  int target(int step) const { return program_.steps[static_cast<std::size_t>(step)].target; }
-  int source(int step) const { return program_.steps[static_cast<std::size_t>(step)].source; }
-
   // --- parts of the schedule ----------------------------------------------------------------------------------------
   /// A layer of arrays, in turn, beside the fibres in which they stand otherwise.
   int shared_layer(std::vector<int> arrays) {
@@ -78,8 +75,8 @@ private:
     Nest nest = nest_of({over_axis(program_, array, last_, LoopPlace::unrolled)}, {});
     nest.body.emplace_back(layer(array, {copy_of(array, shared)}));
     for (const int step : steps.first(static_cast<std::size_t>(last_))) {
-      const bool is_first = source(step) == array;
-      nest.body.emplace_back(layer(target(step), {{.step = step, .from = is_first ? shared : -1}}));
+      const bool is_first = program_.step(step).source == array;
+      nest.body.emplace_back(layer(program_.step(step).target, {{.step = step, .from = is_first ? shared : -1}}));
     }
     add(std::move(nest));
   }
@@ -116,9 +113,9 @@ private:
     else {
       const int first = result.restriction.front();
       add(layer(array, {{.step = first}}));
-      array = target(first);
+      array = program_.step(first).target;
       contract_layers(array, shared_layer({array}), std::span(result.restriction).subspan(1));
-      array = target(result.restriction.back());
+      array = program_.step(result.restriction.back()).target;
     }
     add(layer(array, {{.step = result.writing}}));
   }

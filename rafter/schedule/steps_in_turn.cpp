@@ -111,7 +111,7 @@ private:
     });
   }
   void add_product_in_memory(int number) {
-    const auto& step = program_.steps[static_cast<std::size_t>(number)];
+    const auto& step = program_.step(number);
     end_subbatches();
     Nest nest{.loops = {{{axes_of(step.source).front()}}}, .body = {}};
     nest.body.emplace_back(Do{.step = number, .rows = rows_at_a_time(plan_)});
@@ -121,7 +121,7 @@ private:
       of_subbatch_.emplace_back(std::move(nest));
   }
   Nest nest_of(int number) {
-    const auto& step = program_.steps[static_cast<std::size_t>(number)];
+    const auto& step = program_.step(number);
     Nest nest;
     if (step.kind == StepKind::evaluate)
       for (const int axis : program_.point_axes) nest.loops.push_back({{axis}});
@@ -130,7 +130,7 @@ private:
       nest.loops = {{{axes.front()}}, {{axes.begin() + 1, axes.end()}}};
     }
     if (step.kind == StepKind::contract) { // lines; what stands before and behind them is counted as one
-      const auto& family = program_.families[static_cast<std::size_t>(step.family)];
+      const auto& family = program_.family(step.family);
       const auto axes = axes_of(step.source);
       const auto first = axes.begin() + family.position_in(program_.array(step.source));
       const auto behind = first + static_cast<std::ptrdiff_t>(family.cols.size());
