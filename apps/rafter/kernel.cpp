@@ -22,6 +22,7 @@
 #include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/problem/equations.hpp>
 #include <rafter/problem/measurement.hpp>
+#include <rafter/problem/plan_keys.hpp>
 #include <rafter/schedule/mapping.hpp>
 #include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/schedule/plan.hpp>
@@ -227,6 +228,7 @@ int run_target(io::Problem problem, const KernelOptions& options, const machine:
     if (built->matrix != nullptr) print(built->matrix->info);
     const auto& cells = built->matrix != nullptr ? *built->matrix->cells : *built;
     for (const auto& block : cells.blocks) print(block.kernel.info);
+    problem::warn_of_unused_plan_keys("--plan", *built, of_operator);
     of_operator.plan.clear(); // a plan of the user is meant for the operator
   };
   print_form("apply", equations.tangent);

@@ -49,7 +49,16 @@ BasisTables::BasisTables(const ProgramInput& input)
 
 Contraction BasisTables::contraction() const {
   if (!is_grid()) return modes_ ? Contraction::modal : Contraction::dense;
-  return input_.contraction == Contraction::per_derivative ? Contraction::per_derivative : Contraction::collocated;
+  switch (input_.contraction) { // one that is not of grids becomes the usual one; a new one has to say what it becomes
+  case Contraction::per_derivative:
+    return Contraction::per_derivative;
+  case Contraction::dense:
+  case Contraction::modal:
+  case Contraction::collocated:
+  case Contraction::separable:
+    break;
+  }
+  return Contraction::collocated;
 }
 
 // --- points ---------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ enum class Contraction : std::uint8_t {
   collocated, ///< sum factorisation that interpolates once and differentiates in the points with the square 1D matrix
   separable ///< integrals along each axis as 1D matrices, for tensor cells with coefficients that are constant on each
 };
+constexpr Contraction last_contraction = Contraction::separable;
 std::string_view name(Contraction contraction);
 inline bool has_dense_products(Contraction contraction) {
   return contraction == Contraction::dense || contraction == Contraction::modal;

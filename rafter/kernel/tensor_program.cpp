@@ -29,6 +29,7 @@ bool has_tensor_factors(element::Shape shape, const CellFields& fields) {
 namespace {
 
 constexpr std::array contraction_names{"dense", "modal", "per-derivative", "collocated", "separable"};
+static_assert(contraction_names.size() == static_cast<std::size_t>(last_contraction) + 1);
 constexpr std::array step_names{"gather",   "load_nodes", "contract", "butterfly",
                                 "evaluate", "weigh",      "mask",     "scatter"};
 

@@ -28,7 +28,7 @@ std::vector<const op::KernelInfo*> planned_kernels(const op::GeneratedForm& form
 /// All that kernels are compiled of: their texts, and compilers with flags where the device takes any.
 std::vector<std::string> programs_of(const op::GeneratedForm& form) {
   std::vector<std::string> result;
-  const bool has_compilers = form.options.device->language() == "c";
+  const bool has_compilers = form.options.target->target.language == "c";
   const auto add = [&](const op::KernelInfo& info, const std::string& setup) {
     result.push_back(info.source);
     result.push_back(setup);
@@ -74,8 +74,9 @@ bool is_same_without(const AskedKey& asked, const std::vector<std::string>& word
   auto others = options;
   others.plan = without(words, asked.place);
   try {
-    const auto other =
-        op::build_form(built.form, built.system, built.purpose, op::kernel_options(others, built.options.device));
+    auto kernels = op::kernel_options(others, *built.options.target);
+    kernels.device = built.options.device;
+    const auto other = op::build_form(built.form, built.system, built.purpose, kernels);
     return !has_value(*other, asked.key, asked.value) && programs_of(*other) == programs_of(built);
   } catch (const base::InputError&) { // other keys need it
     return false;

@@ -100,7 +100,7 @@ namespace key {
 
 constexpr KeyOf<kernel::Contraction> contraction{{.name = "contraction",
                                                   .place = 10,
-                                                  .values = names_up_to<kernel::Contraction::separable>(),
+                                                  .values = names_up_to<kernel::last_contraction>(),
                                                   .initial = static_cast<int>(kernel::Contraction::collocated),
                                                   .shared = 0.4,
                                                   .tried = contractions_tried}};

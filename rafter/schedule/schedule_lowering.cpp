@@ -190,6 +190,7 @@ private:
     const auto outside = indices();
     Statements body;
     std::vector<NodePtr> conditions;
+    std::vector<std::pair<std::string, const Loop*>> inner; // what each item does one after the other
     const Loop* in_turns = nullptr;
     NodePtr number; // It is the index of the item in a loop in turns.
     for (const auto& loop : of.loops) {
@@ -199,6 +200,13 @@ private:
         number = total <= items ? item(0) : iadd(imul(variable("turn"), integer(items)), item(0));
         if (total % items != 0) conditions.push_back(ilt(number, integer(total)));
         bind_counted(loop.axes, number, body);
+        continue;
+      }
+      if (!is_over_items(loop)) {
+        std::string name = evaluates(program_, of) ? name_of_points(loop) : "";
+        if (name.empty()) name = context_.fresh(letter_of(loop));
+        bind(loop.axes, variable(name));
+        inner.emplace_back(std::move(name), &loop);
         continue;
       }
       const int place = loop.place == LoopPlace::item_x ? 0 : 1;
@@ -214,6 +222,9 @@ private:
       }
     inside(of, body);
     indices() = outside;
+    for (auto each = inner.rbegin(); each != inner.rend(); ++each)
+      body = {loop(each->first, integer(context_.product_of_indices(each->second->axes)), block(std::move(body)),
+                   each->second->place == LoopPlace::unrolled ? LoopStyle::unrolled : LoopStyle::rolled)};
     for (auto condition = conditions.rbegin(); condition != conditions.rend(); ++condition)
       body = {branch(*condition, block(std::move(body)), block({}))};
     if (in_turns != nullptr) {

@@ -97,6 +97,12 @@ class Cuda(command_test.CommandTest):
                     self.assertEqual((local_bytes, spilled), (0, 0))
                     self.assertGreater(shared_bytes, 0)
 
+    def test_plans_that_kernels_without_a_device_do_not_follow_are_told(self):
+        plan = "mapping=slab contraction=dense"
+        result = self.run_rafter("kernel", self.example("poisson-quadrilateral"), "--device", "cuda", "--architecture", "sm_90", "--plan", plan)
+        self.assertEqual(result.returncode, command_test.DONE, result.stderr)
+        self.assertIn("--plan: mapping=slab is not used", result.stderr)
+
     def test_kernels_fit_the_registers_of_devices(self):
         compilers = self.compilers()
         cases = [case for case in CASES if ("hiprtc" if case[0].startswith("gfx") else "NVRTC") in compilers]

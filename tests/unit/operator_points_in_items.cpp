@@ -199,7 +199,7 @@ TEST_P(PointsInItems, HaveARaceWithoutAnyOneOfTheirBarriers) {
       EXPECT_GE(number, 4);
       return;
     } catch (const base::InternalError& error) {
-      EXPECT_NE(std::string(error.what()).find("race"), std::string::npos) << error.what();
+      ASSERT_NE(std::string(error.what()).find("race"), std::string::npos) << error.what();
     }
   }
 }

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/schedule/loop_program.hpp>
+#include <rafter/schedule/place_arrays.hpp>
 #include <rafter/schedule/plan.hpp>
 #include <rafter/schedule/schedule.hpp>
 #include <rafter/schedule/schedule_lowering.hpp>
@@ -39,6 +40,7 @@ std::vector<double> results_of(const kernel::TensorProgram& program, const sched
   input.access = {.spaces = {&layout}, .input_spaces = {0}, .output_spaces = {0}, .cells_per_batch = cells_of_batch};
   input.input_vectors = input.output_vectors = {0};
   input.num_trial_vectors = 1;
+  if (schedule.cell_place == CellPlace::group) input.target = {.has_lanes = false, .has_groups = true};
   const auto loops = schedule::lower(input, plan, schedule);
   schedule::verify(loops);
   const auto size =
@@ -210,6 +212,43 @@ TEST(Nests, ComputeWhatStepsInTurnDo) {
           EXPECT_GT(scale, 0);
           for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-12 * scale);
         }
+}
+
+/// Each step in a nest of its own over the points or dofs: lines along the first axis across items, which take the
+/// lines one after the other.
+Schedule lines_in_items(const kernel::TensorProgram& program, const schedule::Plan& plan) {
+  Schedule result;
+  result.cells = 2;
+  for (std::size_t s = 0; s < program.steps.size(); ++s) {
+    const auto& step = program.steps[s];
+    const auto& axes = program.array(std::max(step.target >= 0 ? step.target : step.source, 0)).axes;
+    Nest nest;
+    for (const int axis :
+         step.kind == StepKind::evaluate ? program.point_axes : std::vector<int>(axes.begin() + 1, axes.end())) {
+      const bool is_in_items = program.axis(axis).direction == 0;
+      nest.loops.push_back({{axis}, is_in_items ? schedule::LoopPlace::item_x : schedule::LoopPlace::serial});
+      if (is_in_items) result.items[0] = std::max(result.items[0], program.extent(axis));
+    }
+    nest.body.emplace_back(Do{.step = static_cast<int>(s)});
+    result.nest.body.emplace_back(std::move(nest));
+  }
+  schedule::place_arrays(program, plan, result, {});
+  return result;
+}
+
+TEST(Nests, OverItemsMayHaveLoopsOfTheirOwn) {
+  const auto program = tensor_program(qfunction(helmholtz(), element::Shape::quadrilateral, mesh::MapKind::affine), 3,
+                                      5, kernel::Contraction::collocated);
+  const auto plan = schedule::parse_plan("vector_width=1");
+  const auto layout = space::make_broken_layout(program.inputs.front().element);
+  schedule::LoweringInput input;
+  input.program = &program;
+  input.access = {.spaces = {&layout}, .input_spaces = {0}, .output_spaces = {0}};
+  const auto expected = results_of(program, plan, schedule::steps_in_turn(input, plan, CellPlace::in_turn, 1));
+  const auto found = results_of(program, plan, lines_in_items(program, plan));
+  ASSERT_EQ(found.size(), expected.size());
+  EXPECT_GT(std::fabs(expected.front()), 0);
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-12);
 }
 
 TEST(Nests, AreRefusedWithTheReason) {
