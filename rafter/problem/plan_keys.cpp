@@ -8,6 +8,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/log.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/operator/generate/kernel_target.hpp>
 #include <rafter/operator/generate/matrix_builder.hpp>
 #include <rafter/schedule/mapping.hpp>
 #include <rafter/schedule/plan.hpp>
