@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/schedule/launch_interpreter.hpp>
 #include <rafter/schedule/loop_program.hpp>
 #include <rafter/schedule/place_arrays.hpp>
 #include <rafter/schedule/plan.hpp>
@@ -65,7 +66,10 @@ std::vector<double> results_of(const kernel::TensorProgram& program, const sched
       arguments.push_back({.reals = {}, .integers = integers.at(argument.role)});
     else
       arguments.push_back({.reals = *reals.at(argument.role), .integers = {}});
-  schedule::interpret(loops, arguments, 0, 1);
+  if (schedule.cell_place == CellPlace::group)
+    schedule::interpret_launch(loops, arguments, 0, 1);
+  else
+    schedule::interpret(loops, arguments, 0, 1);
   return to;
 }
 

@@ -26,10 +26,12 @@ using schedule::Memory;
 using schedule::Nest;
 using schedule::Schedule;
 
-// Axes, arrays and steps of the program below.
-constexpr int c = 0, j = 1, i = 2, dof = 3;
-constexpr int read_at_points = 0, made_at_points = 1, of_dofs = 2;
-constexpr int evaluation = 0, along_line = 1, from_dofs = 2, more_along_line = 3, long_table = 4;
+/// Axes, arrays and steps of the program below, by their numbers.
+struct Small {
+  enum Axes { c, j, i, dof };
+  enum Arrays { read_at_points, made_at_points, of_dofs };
+  enum Steps { evaluation, along_line, from_dofs, more_along_line, long_table };
+};
 
 /// Two arrays on a grid of 3 x 4 points with two components, and one on 3 x 5 dofs. The QFunction, or a matrix along i,
 /// takes the first array to the second one; another matrix takes dofs along i to points.
@@ -40,9 +42,11 @@ kernel::TensorProgram small_program() {
                  {"j", AxisKind::point, 3, 1},
                  {"i", AxisKind::point, 4, 0},
                  {"I", AxisKind::dof, 5, 0}};
-  result.point_axes = {j, i};
+  result.point_axes = {Small::j, Small::i};
   result.grid = {{0, 1, 2, 3}, {0, 1, 2}};
-  result.arrays = {{"a", {c, j, i}}, {"b", {c, j, i}}, {"d", {c, j, dof}}};
+  result.arrays = {{"a", {Small::c, Small::j, Small::i}},
+                   {"b", {Small::c, Small::j, Small::i}},
+                   {"d", {Small::c, Small::j, Small::dof}}};
   const auto matrix = [](int cols, bool is_data) {
     return kernel::ReferenceMatrix{.name = "M",
                                    .rows = 4,
@@ -51,21 +55,21 @@ kernel::TensorProgram small_program() {
                                    .is_data = is_data};
   };
   result.matrices = {matrix(4, false), matrix(5, false), matrix(4, true)};
-  result.families = {{{i}, {i}, {0}}, {{i}, {dof}, {1}}, {{i}, {i}, {2}}};
+  result.families = {{{Small::i}, {Small::i}, {0}}, {{Small::i}, {Small::dof}, {1}}, {{Small::i}, {Small::i}, {2}}};
   const auto contraction = [](int source, int family, bool accumulate) {
     return kernel::Step{.kind = StepKind::contract,
                         .source = source,
-                        .target = made_at_points,
+                        .target = Small::made_at_points,
                         .family = family,
                         .accumulate = accumulate};
   };
   result.steps = {{.kind = StepKind::evaluate},
-                  contraction(read_at_points, 0, false),
-                  contraction(of_dofs, 1, false),
-                  contraction(read_at_points, 0, true),
-                  contraction(read_at_points, 2, false)};
-  result.input_slots = {{{}, {read_at_points, 0}}, {{}, {read_at_points, 1}}};
-  result.output_slots = {{made_at_points, 0}, {made_at_points, 1}};
+                  contraction(Small::read_at_points, 0, false),
+                  contraction(Small::of_dofs, 1, false),
+                  contraction(Small::read_at_points, 0, true),
+                  contraction(Small::read_at_points, 2, false)};
+  result.input_slots = {{{}, {Small::read_at_points, 0}}, {{}, {Small::read_at_points, 1}}};
+  result.output_slots = {{Small::made_at_points, 0}, {Small::made_at_points, 1}};
   return result;
 }
 
@@ -78,9 +82,9 @@ Do used(int array) { return {.action = Do::Action::copy, .array = array, .from =
 
 /// Says whether two arrays may stand in one place of a memory, by the uses in a nest.
 bool may_share(const Nest& nest, Memory memory = {.name = "m", .keeps = {1, 0}, .places = {}},
-               int first = read_at_points) {
+               int first = Small::read_at_points) {
   const auto program = small_program();
-  memory.places = {{first, made_at_points}};
+  memory.places = {{first, Small::made_at_points}};
   Schedule of;
   of.cell_place = CellPlace::lanes;
   of.nest = nest;
@@ -91,54 +95,62 @@ bool may_share(const Nest& nest, Memory memory = {.name = "m", .keeps = {1, 0}, 
       if (use.array == array) result.push_back(&use);
     return result;
   };
-  return can_stand_in_turn(program, memory, uses_in(first), uses_in(made_at_points));
+  return can_stand_in_turn(program, memory, uses_in(first), uses_in(Small::made_at_points));
 }
 
 TEST(ArraysInOnePlace, AreNeededOneAfterTheOther) {
-  const int a = read_at_points, b = made_at_points;
-  EXPECT_TRUE(may_share(over({}, {made(a), step(along_line), used(b)}))) << "lines, written out";
-  EXPECT_TRUE(may_share(over({}, {made(a), over({{{c}}, {{j}}}, {step(along_line)}), used(b)})));
-  EXPECT_FALSE(may_share(over({}, {made(a), step(along_line), used(a), used(b)}))) << "read when it is overwritten";
-  EXPECT_FALSE(may_share(over({}, {made(a), made(b), step(more_along_line)}))) << "alive together";
-  EXPECT_FALSE(
-      may_share(over({}, {made(a), over({{{c}}, {{j}}}, {step(along_line), step(more_along_line)}), used(b)})));
+  const int a = Small::read_at_points, b = Small::made_at_points;
+  EXPECT_TRUE(may_share(over({}, {made(a), step(Small::along_line), used(b)}))) << "lines, written out";
+  EXPECT_TRUE(may_share(over({}, {made(a), over({{{Small::c}}, {{Small::j}}}, {step(Small::along_line)}), used(b)})));
+  EXPECT_FALSE(may_share(over({}, {made(a), step(Small::along_line), used(a), used(b)})))
+      << "read when it is overwritten";
+  EXPECT_FALSE(may_share(over({}, {made(a), made(b), step(Small::more_along_line)}))) << "alive together";
+  EXPECT_FALSE(may_share(
+      over({}, {made(a), over({{{Small::c}}, {{Small::j}}}, {step(Small::along_line), step(Small::more_along_line)}),
+                used(b)})));
   // In a nest that has it in registers, an array is not read in memory.
   EXPECT_TRUE(may_share(
-      over({}, {made(a), over({{{c}}, {{j}}}, {used(a), step(along_line), step(more_along_line)}), used(b)})));
+      over({}, {made(a),
+                over({{{Small::c}}, {{Small::j}}}, {used(a), step(Small::along_line), step(Small::more_along_line)}),
+                used(b)})));
 }
 
 TEST(ArraysInOnePlace, AreReadBeforeTheyAreOverwrittenByOneStep) {
-  const int a = read_at_points, b = made_at_points;
+  const int a = Small::read_at_points, b = Small::made_at_points;
   const auto program_with = [&](Do what) { return over({}, {made(a), what, used(b)}); };
-  EXPECT_FALSE(may_share(program_with(step(long_table)))) << "tables go row by row";
-  Do rows = step(along_line);
+  EXPECT_FALSE(may_share(program_with(step(Small::long_table)))) << "tables go row by row";
+  Do rows = step(Small::along_line);
   rows.rows = 2;
   EXPECT_FALSE(may_share(program_with(rows)));
-  EXPECT_FALSE(may_share(over({}, {made(a), over({{{c}}, {{j}}, {{i}}}, {step(along_line)}), used(b)})))
+  EXPECT_FALSE(may_share(
+      over({}, {made(a), over({{{Small::c}}, {{Small::j}}, {{Small::i}}}, {step(Small::along_line)}), used(b)})))
       << "the next entry of a line needs all that was read";
-  Do marched = step(along_line);
+  Do marched = step(Small::along_line);
   marched.is_marched = true;
-  EXPECT_FALSE(may_share(over({}, {made(a), made(b), over({{{c}}, {{j}}, {{i}}}, {marched}), used(b)})));
-  EXPECT_TRUE(may_share(over({}, {made(a), over({{{j}}, {{i}}}, {step(evaluation)}), used(b)})));
-  EXPECT_FALSE(may_share(over({}, {made(a), over({{{c}}, {{j}}, {{i}}}, {step(evaluation)}), used(b)})))
+  EXPECT_FALSE(
+      may_share(over({}, {made(a), made(b), over({{{Small::c}}, {{Small::j}}, {{Small::i}}}, {marched}), used(b)})));
+  EXPECT_TRUE(may_share(over({}, {made(a), over({{{Small::j}}, {{Small::i}}}, {step(Small::evaluation)}), used(b)})));
+  EXPECT_FALSE(may_share(
+      over({}, {made(a), over({{{Small::c}}, {{Small::j}}, {{Small::i}}}, {step(Small::evaluation)}), used(b)})))
       << "each turn takes all components";
 }
 
 TEST(ArraysInOnePlace, HaveOtherEntriesInOtherTurns) {
-  const int d = of_dofs, b = made_at_points;
-  const auto line_by_line = over({}, {made(d), over({{{c}}, {{j}}}, {step(from_dofs)}), used(b)});
+  const int d = Small::of_dofs, b = Small::made_at_points;
+  const auto line_by_line = over({}, {made(d), over({{{Small::c}}, {{Small::j}}}, {step(Small::from_dofs)}), used(b)});
   EXPECT_FALSE(may_share(line_by_line, {.name = "m", .keeps = {1, 0}, .places = {}}, d)) << "lines of 5 and of 4";
   EXPECT_TRUE(may_share(line_by_line, {.name = "m", .keeps = {1, 0}, .places = {}, .layer = 5}, d));
   EXPECT_TRUE(may_share(line_by_line, {.name = "m", .keeps = {1, 0}, .places = {}, .layer = 7}, d));
   // Where all is done in a turn, neither lasts; where one does, it needs the index.
   const Memory of_line{.name = "m", .keeps = {0}, .places = {}, .is_of_component = true};
-  EXPECT_TRUE(may_share(over({{{c}}, {{j}}}, {made(d), step(from_dofs), used(b)}), of_line, d));
-  EXPECT_FALSE(may_share(over({}, {over({{{c}}, {{j}}}, {made(d), step(from_dofs)}), used(b)}), of_line, d));
+  EXPECT_TRUE(may_share(over({{{Small::c}}, {{Small::j}}}, {made(d), step(Small::from_dofs), used(b)}), of_line, d));
+  EXPECT_FALSE(may_share(over({}, {over({{{Small::c}}, {{Small::j}}}, {made(d), step(Small::from_dofs)}), used(b)}),
+                         of_line, d));
 }
 
 TEST(ArraysInOnePlace, AreThoseOfOneCellOrOfAll) {
-  const int a = read_at_points, b = made_at_points;
-  const auto cell_by_cell = over({}, {made(a), over({{{}, LoopPlace::cells}}, {step(along_line)}), used(b)});
+  const int a = Small::read_at_points, b = Small::made_at_points;
+  const auto cell_by_cell = over({}, {made(a), over({{{}, LoopPlace::cells}}, {step(Small::along_line)}), used(b)});
   Memory memory{.name = "m", .keeps = {1, 0}, .places = {}, .points_in_lanes = 4};
   EXPECT_FALSE(may_share(cell_by_cell, memory)) << "the next cell reads what is overwritten";
   memory.has_cells = true;
@@ -146,14 +158,15 @@ TEST(ArraysInOnePlace, AreThoseOfOneCellOrOfAll) {
 }
 
 TEST(ArraysInOnePlace, AreNotThoseOfItemsThatDoNotWait) {
-  const int a = read_at_points, b = made_at_points;
-  const std::vector<schedule::Loop> items{{{j}, LoopPlace::item_y}, {{i}, LoopPlace::item_x}};
-  const auto at_points = over({}, {over(items, {made(a)}), over(items, {step(evaluation)}), over(items, {used(b)})});
+  const int a = Small::read_at_points, b = Small::made_at_points;
+  const std::vector<schedule::Loop> items{{{Small::j}, LoopPlace::item_y}, {{Small::i}, LoopPlace::item_x}};
+  const auto at_points =
+      over({}, {over(items, {made(a)}), over(items, {step(Small::evaluation)}), over(items, {used(b)})});
   EXPECT_TRUE(may_share(at_points, {.name = "m", .keeps = {}, .places = {}})) << "each item has its own";
   EXPECT_FALSE(may_share(at_points, {.name = "m", .space = schedule::Space::shared, .keeps = {1, 0}, .places = {}}));
-  const std::vector<schedule::Loop> in_turns{{{j, i}, LoopPlace::turns}};
+  const std::vector<schedule::Loop> in_turns{{{Small::j, Small::i}, LoopPlace::turns}};
   const auto turn_by_turn =
-      over({}, {over(in_turns, {made(a)}), over(in_turns, {step(evaluation)}), over(in_turns, {used(b)})});
+      over({}, {over(in_turns, {made(a)}), over(in_turns, {step(Small::evaluation)}), over(in_turns, {used(b)})});
   EXPECT_FALSE(may_share(turn_by_turn, {.name = "m", .keeps = {}, .places = {}}));
 }
 
@@ -177,17 +190,21 @@ TEST(PlacedArrays, KeepTheIndicesThatNoLoopAroundAllUsesGives) {
   };
   using Lines = std::vector<std::string>;
   const auto cleared = [](int array) { return Do{.action = Do::Action::clear, .array = array}; };
-  EXPECT_EQ(placed(over({}, {cleared(read_at_points), over({{{c}}, {{j}}}, {step(along_line)})})),
-            Lines{"a0_a: a  work[c j i]"});
-  EXPECT_EQ(placed(over({{{c}}}, {cleared(read_at_points), over({{{j}}}, {step(along_line)})})),
-            Lines{"a0_a: a  work[j i]"});
+  EXPECT_EQ(
+      placed(over({}, {cleared(Small::read_at_points), over({{{Small::c}}, {{Small::j}}}, {step(Small::along_line)})})),
+      Lines{"a0_a: a  work[c j i]"});
+  EXPECT_EQ(
+      placed(over({{{Small::c}}}, {cleared(Small::read_at_points), over({{{Small::j}}}, {step(Small::along_line)})})),
+      Lines{"a0_a: a  work[j i]"});
   // The QFunction takes all components, whatever loops give.
-  EXPECT_EQ(placed(over({{{c}}}, {cleared(read_at_points), over({{{j}}, {{i}}}, {step(evaluation)})})),
+  EXPECT_EQ(placed(over({{{Small::c}}}, {cleared(Small::read_at_points),
+                                         over({{{Small::j}}, {{Small::i}}}, {step(Small::evaluation)})})),
             Lines{"a0_a: a  work[c j i]"});
   // What one nest alone makes and uses stands in registers, but not past a nest inside.
-  EXPECT_EQ(placed(over({{{j}}}, {step(from_dofs), step(more_along_line)})), Lines{});
-  EXPECT_EQ(placed(over({{{j}}}, {step(from_dofs), over({{{i}}}, {}), step(more_along_line)})),
-            Lines{"a1_b: b  work[c i]"});
+  EXPECT_EQ(placed(over({{{Small::j}}}, {step(Small::from_dofs), step(Small::more_along_line)})), Lines{});
+  EXPECT_EQ(
+      placed(over({{{Small::j}}}, {step(Small::from_dofs), over({{{Small::i}}}, {}), step(Small::more_along_line)})),
+      Lines{"a1_b: b  work[c i]"});
 }
 
 TEST(PlacedArrays, AreSharedWhereItemsReadWhatOthersWrote) {
@@ -200,17 +217,18 @@ TEST(PlacedArrays, AreSharedWhereItemsReadWhatOthersWrote) {
     return memories_of(program, of);
   };
   const auto cleared = [](int array) { return Do{.action = Do::Action::clear, .array = array}; };
-  const std::vector<schedule::Loop> items{{{j}, LoopPlace::item_y}, {{i}, LoopPlace::item_x}},
-      crossed{{{j}, LoopPlace::item_x}, {{i}, LoopPlace::item_y}}, turns{{{j, i}, LoopPlace::turns}};
+  const std::vector<schedule::Loop> items{{{Small::j}, LoopPlace::item_y}, {{Small::i}, LoopPlace::item_x}},
+      crossed{{{Small::j}, LoopPlace::item_x}, {{Small::i}, LoopPlace::item_y}},
+      turns{{{Small::j, Small::i}, LoopPlace::turns}};
   using Lines = std::vector<std::string>;
-  EXPECT_EQ(placed({over(items, {cleared(read_at_points)}), over(items, {step(evaluation)})}),
+  EXPECT_EQ(placed({over(items, {cleared(Small::read_at_points)}), over(items, {step(Small::evaluation)})}),
             Lines{"a0_a: a  work[c]"});
-  EXPECT_EQ(placed({over(items, {cleared(read_at_points)}), over(items, {step(along_line)})}),
+  EXPECT_EQ(placed({over(items, {cleared(Small::read_at_points)}), over(items, {step(Small::along_line)})}),
             Lines{"a0_a: a  shared[c j i]+1"});
-  EXPECT_EQ(placed({over(items, {cleared(read_at_points)}), over(crossed, {step(evaluation)})}),
+  EXPECT_EQ(placed({over(items, {cleared(Small::read_at_points)}), over(crossed, {step(Small::evaluation)})}),
             Lines{"a0_a: a  shared[c j i]+1"})
       << "another item has these indices";
-  EXPECT_EQ(placed({over(turns, {cleared(read_at_points)}), over(turns, {step(evaluation)})}),
+  EXPECT_EQ(placed({over(turns, {cleared(Small::read_at_points)}), over(turns, {step(Small::evaluation)})}),
             Lines{"a0_a: a  shared[c j i]+1"});
 }
 
@@ -218,10 +236,10 @@ TEST(PlacedArrays, StandBeforeMemoriesThatTheScheduleStates) {
   const auto program = small_program();
   Schedule of;
   of.cell_place = CellPlace::lanes;
-  of.memories = {{.name = "stated", .keeps = {}, .places = {{read_at_points}}}};
-  of.nest = over({}, {Do{.action = Do::Action::clear, .array = read_at_points},
-                      over({{{j}}}, {Do{.action = Do::Action::copy, .array = read_at_points, .to = 0},
-                                     over({{{c}}}, {Do{.step = along_line, .from = 0}})})});
+  of.memories = {{.name = "stated", .keeps = {}, .places = {{Small::read_at_points}}}};
+  of.nest = over({}, {Do{.action = Do::Action::clear, .array = Small::read_at_points},
+                      over({{{Small::j}}}, {Do{.action = Do::Action::copy, .array = Small::read_at_points, .to = 0},
+                                            over({{{Small::c}}}, {Do{.step = Small::along_line, .from = 0}})})});
   schedule::place_arrays(program, schedule::Plan{}, of, {});
   EXPECT_EQ(memories_of(program, of), (std::vector<std::string>{"a0_a: a  work[c j i]", "stated: a  work[c i]"}));
   const auto& nest = std::get<Nest>(of.nest.body[1]);
