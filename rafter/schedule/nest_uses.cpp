@@ -80,13 +80,19 @@ private:
 struct Digit {
   int stride = 0, extent = 1;
 };
+/// Where an array stands in a memory: distances by axis, and those between several indices.
+struct ArrayLayout {
+  int array = -1;
+  std::vector<int> strides;
+  std::vector<Digit> digits;
+};
 
 /// Compares the uses of two arrays in one place of a memory.
 class TurnOrder {
 public:
   TurnOrder(const kernel::TensorProgram& program, const Memory& memory, const UsesOfArray& one,
             const UsesOfArray& other)
-      : program_(program), memory_(memory) {
+      : program_(program), memory_(memory), layouts_{layout_of(one.front()->array), layout_of(other.front()->array)} {
     UsesOfArray all = one;
     all.insert(all.end(), other.begin(), other.end());
     num_around_all_ = num_common_nests(all);
@@ -138,13 +144,12 @@ private:
     return is_among(family.rows, axis) || is_among(family.cols, axis);
   }
 
-  std::vector<Digit> digits_of(int array) const {
-    const auto strides = strides_of(program_, memory_, array);
+  ArrayLayout layout_of(int array) const {
+    ArrayLayout result{.array = array, .strides = strides_of(program_, memory_, array), .digits = {}};
     const auto& axes = program_.array(array).axes;
-    std::vector<Digit> result;
     for (std::size_t i = 0; i < axes.size(); ++i)
-      if (strides[i] > 0 && extent_in(program_, memory_, axes[i]) > 1)
-        result.push_back({strides[i], extent_in(program_, memory_, axes[i])});
+      if (const int extent = extent_in(program_, memory_, axes[i]); result.strides[i] > 0 && extent > 1)
+        result.digits.push_back({result.strides[i], extent});
     return result;
   }
   /// The distance along an axis whose index loops give to a use; 0: it is not kept, or not given.
@@ -152,7 +157,8 @@ private:
     const auto& axes = program_.array(use.array).axes;
     const auto found = std::ranges::find(axes, axis);
     if (found == axes.end() || use.opens(axis)) return 0;
-    return strides_of(program_, memory_, use.array)[static_cast<std::size_t>(found - axes.begin())];
+    const auto& layout = layouts_[use.array == layouts_[0].array ? 0 : 1];
+    return layout.strides[static_cast<std::size_t>(found - axes.begin())];
   }
   /// Says whether entries of two arrays with different indices along an axis are different ones: its index follows from
   /// the number of an entry, in the same way for both. So it does where, at each distance from its own on, what lies
@@ -160,23 +166,23 @@ private:
   bool parts(int axis, const ArrayUse& a, const ArrayUse& b) const {
     const int stride = stride_along(axis, a);
     if (stride == 0 || stride != stride_along(axis, b)) return false;
-    const std::array digits{digits_of(a.array), digits_of(b.array)};
-    const auto ends_before = [&](const std::vector<Digit>& of, int distance) {
+    const auto ends_before = [](const ArrayLayout& layout, int distance) {
       int last = 0;
-      for (const auto& digit : of)
+      for (const auto& digit : layout.digits)
         if (digit.stride < distance) last += (digit.extent - 1) * digit.stride;
       return last < distance;
     };
-    for (const auto& of : digits)
-      for (const auto& digit : of)
+    for (const auto& layout : layouts_)
+      for (const auto& digit : layout.digits)
         if (digit.stride >= stride &&
-            !std::ranges::all_of(digits, [&](const auto& each) { return ends_before(each, digit.stride); }))
+            !std::ranges::all_of(layouts_, [&](const auto& each) { return ends_before(each, digit.stride); }))
           return false;
     return true;
   }
 
   const kernel::TensorProgram& program_;
   const Memory& memory_;
+  std::array<ArrayLayout, 2> layouts_;
   std::size_t num_around_all_ = 0; ///< nests around all uses of both: neither lasts from one of their turns to the next
 };
 

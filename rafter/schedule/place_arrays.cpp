@@ -161,7 +161,8 @@ private:
         if (before.space != memory.space || before.keeps != memory.keeps || before.layer != memory.layer) continue;
         const Memory both = joined(before, memory);
         const int growth = size_of(program_, both) - size_of(program_, before);
-        if (growth > (best != nullptr ? least : size_of(program_, memory)) || !can_be_in_turn(both)) continue;
+        const bool moves = growth > 0 || both.is_of_component != before.is_of_component; // what stands there already
+        if (growth > (best != nullptr ? least : size_of(program_, memory)) || !can_be_in_turn(both, moves)) continue;
         best = &before;
         least = growth;
       }
@@ -177,10 +178,11 @@ private:
     before.is_of_component = before.is_of_component && memory.is_of_component;
     return before;
   }
-  /// Layers of longer arrays, and components, move what stands there already: all arrays are looked at.
-  bool can_be_in_turn(const Memory& memory) const {
+  /// Looks at the last array and each of the others, or at all pairs where layers of a longer array, or components,
+  /// move the others.
+  bool can_be_in_turn(const Memory& memory, bool moves) const {
     const auto& arrays = memory.places.front();
-    for (std::size_t i = 0; i < arrays.size(); ++i)
+    for (std::size_t i = arrays.size() - 1; i > 0; i = moves ? i - 1 : 0)
       for (std::size_t j = 0; j < i; ++j)
         if (!can_stand_in_turn(program_, memory, uses_in(arrays[j], -1), uses_in(arrays[i], -1))) return false;
     return true;
