@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <span>
 #include <vector>
 
 #include <rafter/schedule/schedule.hpp>

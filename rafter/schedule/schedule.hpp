@@ -75,9 +75,10 @@ struct Do {
   };
   Action action = Action::step;
   int step = -1, array = -1;
-  int component = -1;      ///< copies: of this component alone; -1: of all that no loop gives
-  int from = -1, to = -1;  ///< the QFunction: `to` is for those outputs that it holds, others stand as usual
-  int sum = -1;            ///< memory of what the step adds to; -1: that where the result goes
+  int component = -1; ///< copies: of this component alone; -1: of all that no loop gives
+  int from = -1,
+      to = -1;  ///< memories; `to` of the QFunction takes the outputs that it holds, others go where they stand
+  int sum = -1; ///< memory of what the step adds to; -1: that where the result goes
   bool is_marched = false; ///< loops around give the summed index of a contraction, and its free one is written out
   bool is_in_registers = false; ///< the result stays in registers of this nest, whatever memory holds the array
   /// Rows of a table in memory whose sums stand in registers at the same time, block by block. 0: all is written out.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
@@ -162,11 +163,11 @@ private:
                        memory_of(schedule_, step.target, what.from) == memory_of(schedule_, step.target, what.to),
                    name_of(step.target) + " is changed in place, but in two memories");
     if (step.kind == StepKind::gather || step.kind == StepKind::scatter) {
-      const auto& axes = program_.array(std::max(step.target, step.source)).axes;
-      require_that(!is_bound(axes.front()) ||
-                       std::none_of(axes.begin() + 1, axes.end(), [&](int axis) { return is_bound(axis); }),
-                   "loops give a component and a dof of " + name_of(std::max(step.target, step.source)) +
-                       ", which is read and written by components or by dofs");
+      const auto& array = program_.array(step.kind == StepKind::gather ? step.target : step.source);
+      const auto dofs = std::span(array.axes).subspan(1);
+      require_that(!is_bound(array.axes.front()) ||
+                       std::ranges::none_of(dofs, [&](int axis) { return is_bound(axis); }),
+                   "loops give a component and a dof of " + array.name + ", which is moved by components or by dofs");
     }
     if (step.kind != StepKind::contract) return;
     const auto& family = program_.family(step.family);

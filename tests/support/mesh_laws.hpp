@@ -74,10 +74,7 @@ struct Volumes {
   double smallest_det_j = 1e300;
 };
 inline Volumes volumes(const mesh::Mesh& mesh, const mesh::CellGroup& group) {
-  // det J of boxes has the degree 3 degree - 1 along each axis, and on pyramids it is no polynomial. The one point more
-  // is for the smallest det J, which is looked for at these points.
-  const int points = group.shape == element::Shape::pyramid ? 2 * group.degree + 2 : (3 * group.degree + 1) / 2 + 1;
-  const auto rule = element::make_quadrature_with_points(group.shape, points);
+  const auto rule = element::make_quadrature_with_points(group.shape, 2 * group.degree + 2);
   const auto table = mesh::geometry_element(group)->tabulate(rule.points);
   Volumes result;
   for (std::int32_t c = 0; c < group.num_cells(); ++c) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which arrays may stand in one place in turn, by the nests that use them, and the memories that follow from nests.
+// Arrays stand in one place in turn where the nests that use them allow it, and memories follow from nests.
 #include <gtest/gtest.h>
 
 #include <algorithm>
