@@ -62,10 +62,13 @@ public:
     steps_.evaluate();
     for (std::size_t f = 0; f < program_.outputs.size(); ++f)
       if (!places[f].empty())
-        steps_.scatter(static_cast<int>(f), program_.is_grid() ? chains(places[f], f) : dense(places[f], f));
+        write(static_cast<int>(f), program_.is_grid() ? chains(places[f], f) : dense(places[f], f));
   }
 
 private:
+  void write(int field, int matrices) {
+    steps_.write(steps_.add_access({.kind = AccessKind::output, .field = field}), matrices);
+  }
   std::map<BasisSlot, Slot> make_arrays(std::size_t f) {
     const auto& use = program_.outputs[f];
     const auto slots = slots_of(program_.function, use.index);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -31,8 +32,7 @@ public:
     if (wanted.empty()) return;
     const std::string name = fmt::format("u{}", f);
     const int dofs = steps_.add_array(name + "_dofs", use.components, axes_of_dofs(*use.element, wanted));
-    steps_.gather(f, dofs);
-    const auto slots = evaluate(dofs, *use.element, wanted, name);
+    const auto slots = evaluate({.kind = AccessKind::input, .field = f}, dofs, *use.element, wanted, name);
     for (const auto& atom : atoms_)
       if (atom.kind == use.kind && atom.a == use.index) add_slot(atom, slots.at(BasisSlot{atom.c}), atom.b);
   }
@@ -47,8 +47,7 @@ public:
     if (element == nullptr) throw base::InternalError("an isoparametric map needs its geometry element");
     program_.geometry = element;
     const int nodes = steps_.add_array("nodes", program_.tdim, axes_of_dofs(*element, wanted));
-    steps_.load_nodes(nodes);
-    const auto slots = evaluate(nodes, *element, wanted, "x");
+    const auto slots = evaluate({.kind = AccessKind::nodes}, nodes, *element, wanted, "x");
     for (const auto& atom : atoms_) {
       if (atom.kind == AtomKind::coordinate) add_slot(atom, slots.at(BasisSlot{}), atom.a);
       if (atom.kind == AtomKind::jacobian) add_slot(atom, slots.at(BasisSlot{atom.b}), atom.a);
@@ -65,9 +64,14 @@ private:
     program_.input_slots.push_back({atom, slot});
   }
 
-  /// Adds the steps that evaluate a field from its dofs (array `dofs`); returns where each wanted basis slot stands.
-  Slots evaluate(int dofs, const Element& element, const std::set<BasisSlot>& wanted, const std::string& name) {
-    if (!program_.is_grid()) return evaluate_dense(dofs, element, {wanted.begin(), wanted.end()}, name);
+  /// Adds the steps that read the dofs of a field into array `dofs` and evaluate it; returns where each wanted basis
+  /// slot stands.
+  Slots evaluate(Access access, int dofs, const Element& element, const std::set<BasisSlot>& wanted,
+                 const std::string& name) {
+    const auto folding = tables_.dof_folding(element);
+    if (folding) access.places = folding->places;
+    steps_.read(steps_.add_access(std::move(access)), dofs);
+    if (!program_.is_grid()) return evaluate_dense(dofs, element, folding, {wanted.begin(), wanted.end()}, name);
     if (tables_.is_collocated(element)) return evaluate_collocated(dofs, element, wanted, name);
     Slots result;
     for (const auto& slot : wanted) {
@@ -78,13 +82,10 @@ private:
     }
     return result;
   }
-  Slots evaluate_dense(int dofs, const Element& element, const std::vector<BasisSlot>& slots, const std::string& name) {
+  Slots evaluate_dense(int dofs, const Element& element, const std::optional<Folding>& folding,
+                       const std::vector<BasisSlot>& slots, const std::string& name) {
     if (tables_.are_dofs(element, slots)) return {{slots.front(), {dofs, 0, 0}}};
-    const auto folding = tables_.dof_folding(element);
-    if (folding) {
-      steps_.set_folding(dofs, *folding);
-      steps_.butterfly(dofs, *folding);
-    }
+    if (folding) steps_.butterfly(dofs, *folding);
     std::vector<int> rows{steps_.add_axis(AxisKind::slot, static_cast<int>(slots.size()))};
     rows.push_back(program_.point_axes.front());
     const int matrix = steps_.add_matrix(tables_.stacked(element, slots));

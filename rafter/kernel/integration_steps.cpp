@@ -44,7 +44,11 @@ public:
     const int result = !program_.is_grid()                                 ? dense(slots, element, name)
                        : is_by_points && slots.begin()->first.second == -2 ? collocated(slots, element, f)
                                                                            : chains(slots, element, f);
-    steps_.scatter(static_cast<int>(f), result);
+    const auto folding = tables_.dof_folding(element);
+    steps_.write(steps_.add_access({.kind = AccessKind::output,
+                                    .field = static_cast<int>(f),
+                                    .places = folding ? folding->places : std::vector<int>{}}),
+                 result);
   }
 
 private:
@@ -89,10 +93,7 @@ private:
         array,
         {.rows = dof_axes(program_, tables_, element), .cols = {axes.begin() + 1, axes.end()}, .members = {matrix}},
         name);
-    if (folding) {
-      steps_.set_folding(result, *folding);
-      steps_.butterfly(result, *folding);
-    }
+    if (folding) steps_.butterfly(result, *folding);
     return result;
   }
   int chains(const Slots& places, const Element& element, std::size_t f) {

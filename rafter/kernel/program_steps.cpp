@@ -77,25 +77,32 @@ int ProgramSteps::add_folding(const Folding& folding) {
   return static_cast<int>(program_.foldings.size()) - 1;
 }
 
-void ProgramSteps::load_nodes(int target) {
-  program_.steps.push_back({.kind = StepKind::load_nodes, .target = target});
+int ProgramSteps::add_access(Access access) {
+  program_.accesses.push_back(std::move(access));
+  return static_cast<int>(program_.accesses.size()) - 1;
 }
-void ProgramSteps::gather(int field, int target) {
-  program_.steps.push_back({.kind = StepKind::gather, .field = field, .target = target});
+void ProgramSteps::read(int access, int target) {
+  program_.steps.push_back({.kind = StepKind::read, .access = access, .target = target});
 }
-void ProgramSteps::scatter(int field, int source) {
-  program_.steps.push_back({.kind = StepKind::scatter, .field = field, .source = source});
+void ProgramSteps::write(int access, int source) {
+  program_.steps.push_back({.kind = StepKind::write, .access = access, .source = source});
 }
 void ProgramSteps::evaluate() { program_.steps.push_back({.kind = StepKind::evaluate}); }
-void ProgramSteps::weigh(int target) { program_.steps.push_back({.kind = StepKind::weigh, .target = target}); }
-void ProgramSteps::mask(int number, int target) {
-  program_.steps.push_back({.kind = StepKind::mask, .field = number, .target = target});
+
+void ProgramSteps::apply(FamilyKind kind, int member, std::vector<int> axes, int array) {
+  (void)contract(array, {.rows = axes, .cols = axes, .members = {member}, .kind = kind}, "", array);
+}
+void ProgramSteps::weigh(int array) {
+  const auto& axes = program_.point_axes;
+  apply(FamilyKind::weights, 0, axes, array);
 }
 void ProgramSteps::butterfly(int array, const Folding& folding) {
-  program_.steps.push_back({.kind = StepKind::butterfly, .field = add_folding(folding), .target = array});
+  apply(FamilyKind::butterflies, add_folding(folding), {program_.array(array).axes.back()}, array);
 }
-void ProgramSteps::set_folding(int array, const Folding& folding) {
-  program_.arrays[static_cast<std::size_t>(array)].folding = add_folding(folding);
+void ProgramSteps::scale(int array, const EntityFactors& factors) {
+  program_.factors.push_back(factors);
+  const auto& axes = program_.array(array).axes;
+  apply(FamilyKind::factors, static_cast<int>(program_.factors.size()) - 1, {axes.begin() + 1, axes.end()}, array);
 }
 
 int ProgramSteps::contract(int source, MatrixFamily family, const std::string& name, int target, bool accumulate) {

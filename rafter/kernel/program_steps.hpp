@@ -26,15 +26,14 @@ public:
   int add_array(const std::string& name, int components, std::vector<int> axes);
   /// Adds a matrix unless the program has an equal one.
   int add_matrix(ReferenceMatrix matrix);
-  void load_nodes(int target);
-  void gather(int field, int target);
-  void scatter(int field, int source);
+  int add_access(Access access);
+  void read(int access, int target);
+  void write(int access, int source);
   void evaluate();
-  void weigh(int target);
-  void mask(int number, int target);
+  // In place:
+  void weigh(int array); ///< by the quadrature weights
   void butterfly(int array, const Folding& folding);
-  /// Notes that the dofs in an array stand in the order of a folding.
-  void set_folding(int array, const Folding& folding);
+  void scale(int array, const EntityFactors& factors);
   /// Adds a contraction into array `target`, or into a new array if that is -1.
   int contract(int source, MatrixFamily family, const std::string& name, int target = -1, bool accumulate = false);
   /// Contracts a source along one reference axis after the other, whose indices become those of `rows`, in the order of
@@ -46,6 +45,7 @@ public:
 
 private:
   int add_folding(const Folding& folding);
+  void apply(FamilyKind kind, int member, std::vector<int> axes, int array);
 
   TensorProgram& program_;
 };

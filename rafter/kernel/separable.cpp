@@ -50,7 +50,8 @@ public:
           form_.terms, [f](const SeparableTerm& term) { return term.input == static_cast<int>(f); });
       if (!is_used) continue;
       dofs_[static_cast<int>(f)] = steps_.add_array(fmt::format("u{}_dofs", f), use.components, program_.point_axes);
-      steps_.gather(static_cast<int>(f), dofs_[static_cast<int>(f)]);
+      steps_.read(steps_.add_access({.kind = AccessKind::input, .field = static_cast<int>(f)}),
+                  dofs_[static_cast<int>(f)]);
     }
     make_sums();
     steps_.evaluate();
@@ -185,7 +186,7 @@ private:
       }
   }
 
-  /// Adds up the products along the last axis, if that is left, and scatters the sum.
+  /// Adds up the products along the last axis, if that is left, and writes the sum.
   void integrate(int o) {
     const auto sums = sum_arrays_.find(o);
     if (sums == sum_arrays_.end()) return;
@@ -201,7 +202,7 @@ private:
       contract(array, result, after.front(), dim_ - 1, accumulates);
     }
     if (std::ranges::any_of(factors_, &AxisFactors::is_lumped)) steps_.weigh(result);
-    steps_.scatter(o, result);
+    steps_.write(steps_.add_access({.kind = AccessKind::output, .field = o}), result);
   }
 
   static constexpr std::array names{"M", "C", "Ct", "K"};

@@ -53,36 +53,26 @@ void contract_by_entries(const TensorProgram& program, const Step& step, const V
   });
 }
 
-/// Position of dof i in an array, which may be in the order of a folding.
-std::size_t place(const TensorProgram& program, const TensorArray& array, std::size_t i) {
-  if (array.folding < 0) return i;
-  const auto& places = program.foldings[static_cast<std::size_t>(array.folding)].places;
-  return i / places.size() * places.size() + static_cast<std::size_t>(places[i % places.size()]);
+/// Calls f(place in the array, component, dof) for the dofs that an access moves.
+template <class F>
+void each_dof(const TensorProgram& program, int array, const Access& access, int num_dofs, const F& f) {
+  const auto row = static_cast<std::size_t>(program.num_entries(array));
+  for (std::size_t c = 0; c < static_cast<std::size_t>(program.num_components(array)); ++c)
+    for (int i = 0; i < num_dofs; ++i)
+      if (const int place = access.place_of(i); place >= 0)
+        f(c * row + static_cast<std::size_t>(place), c, static_cast<std::size_t>(i));
 }
 
-/// Calls f(place in the array, component, dof) for the dofs of a field that the program uses.
-template <class F> void each_dof(const TensorProgram& program, int number, const FieldUse& use, const F& f) {
-  const auto& array = program.array(number);
-  const auto num_dofs = static_cast<std::size_t>(use.num_dofs()),
-             row = static_cast<std::size_t>(program.num_entries(number));
-  for (std::size_t c = 0; c < static_cast<std::size_t>(use.components); ++c)
-    for (std::size_t i = 0; i < num_dofs; ++i)
-      if (use.places.empty())
-        f(place(program, array, c * num_dofs + i), c, i);
-      else if (use.places[i] >= 0)
-        f(c * row + static_cast<std::size_t>(use.places[i]), c, i);
-}
-
-void mask(const TensorProgram& program, const Step& step, const CellData& data, Values& target) {
-  const auto number = static_cast<std::size_t>(step.field);
-  const auto& mask = program.masks[number];
-  const auto& use = program.field_of(mask);
-  const auto& element = *use.element;
+void scale(const TensorProgram& program, const Step& step, const CellData& data, Values& target) {
+  const auto number = static_cast<std::size_t>(program.family(step.family).members.front());
+  const auto& factors = program.factors[number];
+  const auto& access = program.access_of(factors);
+  const auto& element = *program.field_of(access).element;
   const auto interior = element.entity_dofs(element::dimension(element.shape()), 0);
   const auto num_dofs = static_cast<std::size_t>(element.num_dofs());
-  each_dof(program, step.target, use, [&](std::size_t at, std::size_t c, std::size_t i) {
+  each_dof(program, step.target, access, element.num_dofs(), [&](std::size_t at, std::size_t c, std::size_t i) {
     const bool is_inside = std::ranges::find(interior, static_cast<int>(i)) != interior.end();
-    if (!is_inside) target[at] *= data.masks.at(number).at((mask.components == 1 ? 0 : c) * num_dofs + i);
+    if (!is_inside) target[at] *= data.factors.at(number).at((factors.components == 1 ? 0 : c) * num_dofs + i);
   });
 }
 
@@ -184,14 +174,43 @@ private:
   std::vector<int> modes_;
 };
 
-/// Rearranges geometry nodes from shape (node, axis) to (axis, node), the order of arrays.
-Values transposed_nodes(const Values& nodes, int dim) {
-  Values result(nodes.size());
-  const std::size_t count = nodes.size() / static_cast<std::size_t>(dim);
-  for (std::size_t i = 0; i < count; ++i)
-    for (std::size_t a = 0; a < static_cast<std::size_t>(dim); ++a)
-      result[a * count + i] = nodes[i * static_cast<std::size_t>(dim) + a];
-  return result;
+/// Applies a family other than matrices, in place.
+void apply_in_place(const TensorProgram& program, const Step& step, const CellData& data, Values& target) {
+  switch (program.family(step.family).kind) {
+  case FamilyKind::matrices:
+    break;
+  case FamilyKind::butterflies:
+    return butterfly(program.folding_of(step), target);
+  case FamilyKind::weights:
+    for (std::size_t i = 0; i < target.size(); ++i) target[i] *= program.weights[i % program.weights.size()];
+    return;
+  case FamilyKind::factors:
+    return scale(program, step, data, target);
+  }
+}
+
+void read(const TensorProgram& program, const Step& step, const CellData& data, Values& target) {
+  const auto& access = program.access(step.access);
+  if (access.kind == AccessKind::nodes) { // shape (node, axis), where arrays have (axis, node)
+    const auto dim = static_cast<std::size_t>(program.tdim);
+    each_dof(program, step.target, access, program.geometry->num_dofs(),
+             [&](std::size_t at, std::size_t c, std::size_t i) { target[at] = data.nodes[i * dim + c]; });
+    return;
+  }
+  const auto field = static_cast<std::size_t>(access.field);
+  const int num_dofs = program.inputs[field].num_dofs();
+  each_dof(program, step.target, access, num_dofs, [&](std::size_t at, std::size_t c, std::size_t i) {
+    target[at] = data.inputs.at(field).at(c * static_cast<std::size_t>(num_dofs) + i);
+  });
+}
+
+void write(const TensorProgram& program, const Step& step, const Values& source, CellResult& result) {
+  const auto& access = program.access(step.access);
+  const auto field = static_cast<std::size_t>(access.field);
+  const int num_dofs = program.outputs[field].num_dofs();
+  each_dof(program, step.source, access, num_dofs, [&](std::size_t at, std::size_t c, std::size_t i) {
+    result.outputs[field][c * static_cast<std::size_t>(num_dofs) + i] += source[at];
+  });
 }
 
 } // namespace
@@ -205,50 +224,26 @@ CellResult interpret(const TensorProgram& program, const CellData& data) {
     arrays.emplace_back(static_cast<std::size_t>(program.size(static_cast<int>(a))), 0.0);
   for (const auto& step : program.steps) {
     const auto source = static_cast<std::size_t>(step.source), target = static_cast<std::size_t>(step.target);
-    const auto field = static_cast<std::size_t>(step.field);
     switch (step.kind) {
-    case StepKind::gather: {
-      const auto& use = program.inputs[field];
-      each_dof(program, step.target, use, [&](std::size_t at, std::size_t c, std::size_t i) {
-        arrays[target][at] = data.inputs.at(field).at(c * static_cast<std::size_t>(use.num_dofs()) + i);
-      });
+    case StepKind::read:
+      read(program, step, data, arrays[target]);
       break;
-    }
-    case StepKind::load_nodes: {
-      const auto nodes = transposed_nodes(data.nodes, program.tdim);
-      for (std::size_t i = 0; i < nodes.size(); ++i)
-        arrays[target][place(program, program.arrays[target], i)] = nodes[i];
-      break;
-    }
     case StepKind::contract:
-      if (program.has_dependent_axes())
+      if (!program.contracts(step))
+        apply_in_place(program, step, data, arrays[target]);
+      else if (program.has_dependent_axes())
         contract_by_entries(program, step, arrays[source], arrays[target]);
       else
         contract(program.matrix_of(step), program.shape_of(step), arrays[source], step.accumulate, arrays[target]);
-      break;
-    case StepKind::butterfly:
-      butterfly(program.foldings[field], arrays[target]);
       break;
     case StepKind::evaluate: {
       Evaluation evaluation(program, data, arrays, result);
       for (int q = 0; q < program.num_points(); ++q) evaluation.at_point(q);
       break;
     }
-    case StepKind::weigh: {
-      const std::size_t points = program.weights.size();
-      for (std::size_t i = 0; i < arrays[target].size(); ++i) arrays[target][i] *= program.weights[i % points];
+    case StepKind::write:
+      write(program, step, arrays[source], result);
       break;
-    }
-    case StepKind::mask:
-      mask(program, step, data, arrays[target]);
-      break;
-    case StepKind::scatter: {
-      const auto& use = program.outputs[field];
-      each_dof(program, step.source, use, [&](std::size_t at, std::size_t c, std::size_t i) {
-        result.outputs[field][c * static_cast<std::size_t>(use.num_dofs()) + i] += arrays[source][at];
-      });
-      break;
-    }
     }
   }
   return result;

@@ -30,8 +30,7 @@ namespace {
 
 constexpr std::array contraction_names{"dense", "modal", "per-derivative", "collocated", "separable"};
 static_assert(contraction_names.size() == static_cast<std::size_t>(last_contraction) + 1);
-constexpr std::array step_names{"gather",   "load_nodes", "contract", "butterfly",
-                                "evaluate", "weigh",      "mask",     "scatter"};
+constexpr std::array step_names{"read", "contract", "evaluate", "write"};
 
 } // namespace
 
@@ -64,6 +63,10 @@ int TensorProgram::product_of_extents(std::span<const int> of_axes) const {
 int TensorProgram::num_components(int i) const { return extent(array(i).axes.front()); }
 int TensorProgram::num_entries(int i) const { return product_of_extents(std::span(array(i).axes).subspan(1)); }
 int TensorProgram::num_points() const { return point_axes.empty() ? 0 : product_of_extents(point_axes); }
+bool TensorProgram::fills(const Access& access, int array) const {
+  return access.places.empty() ||
+         (std::ssize(access.places) == num_entries(array) && std::ranges::count(access.places, -1) == 0);
+}
 bool TensorProgram::has_directions() const {
   return std::ranges::any_of(axes, [](const Axis& axis) { return axis.direction >= 0; });
 }
@@ -121,6 +124,21 @@ int TensorProgram::direction_of(const Step& step) const {
   return axes[static_cast<std::size_t>(family.cols.front())].direction;
 }
 
+std::string TensorProgram::name_of(const MatrixFamily& of) const {
+  const int member = of.members.front();
+  switch (of.kind) {
+  case FamilyKind::matrices:
+    break;
+  case FamilyKind::butterflies:
+    return fmt::format("butterfly {}", member);
+  case FamilyKind::weights:
+    return "weights";
+  case FamilyKind::factors:
+    return fmt::format("factors {}", member);
+  }
+  return matrices[static_cast<std::size_t>(member)].name;
+}
+
 std::string TensorProgram::to_string() const {
   const auto names = [this](const std::vector<int>& of_axes) {
     std::vector<std::string> result;
@@ -144,16 +162,18 @@ std::string TensorProgram::to_string() const {
     return fmt::format("{}[{}{}, {}]", array_name(slot.array), slot.component,
                        has_slots ? fmt::format(", {}", slot.slot) : "", names(point_axes));
   };
+  const auto access_text = [](const Access& of) {
+    if (of.kind == AccessKind::nodes) return std::string("nodes");
+    return fmt::format("{} {}", of.kind == AccessKind::input ? "input" : "output", of.field);
+  };
   for (const auto& step : steps) {
     text += step_names[static_cast<std::size_t>(step.kind)];
     if (step.target >= 0) text += fmt::format(" {} {}", array_name(step.target), step.accumulate ? "+=" : "=");
-    if (step.kind == StepKind::gather || step.kind == StepKind::scatter) text += fmt::format(" field {}", step.field);
-    if (step.kind == StepKind::butterfly) text += fmt::format(" folding {}", step.field);
-    if (step.kind == StepKind::mask) text += fmt::format(" mask {}", step.field);
+    if (step.access >= 0) text += " " + access_text(access(step.access));
     if (step.kind == StepKind::contract) {
       const auto& family = families[static_cast<std::size_t>(step.family)];
       const std::string index = family.index.empty() ? "" : "(" + names(family.index) + ")";
-      text += fmt::format(" {}{}[{}, {}] .", matrix_of(step).name, index, names(family.rows), names(family.cols));
+      text += fmt::format(" {}{}[{}, {}] .", name_of(family), index, names(family.rows), names(family.cols));
     }
     if (step.source >= 0) text += " " + array_name(step.source);
     if (step.kind == StepKind::evaluate) {
@@ -175,7 +195,7 @@ std::string TensorProgram::to_string() const {
 double count_contraction_flops(const TensorProgram& program) {
   double flops = 0;
   for (const auto& step : program.steps) {
-    if (step.kind == StepKind::contract) {
+    if (program.contracts(step)) {
       const auto& matrix = program.matrix_of(step);
       if (program.has_dependent_axes()) {
         const auto& family = program.families[static_cast<std::size_t>(step.family)];
@@ -191,8 +211,8 @@ double count_contraction_flops(const TensorProgram& program) {
       for (const auto& block : matrix.blocks)
         flops += lines * static_cast<double>(block.rows.size()) *
                  (2.0 * static_cast<double>(block.cols.size()) - (step.accumulate ? 0 : 1));
-    } else if (step.kind == StepKind::butterfly) {
-      const auto& folding = program.foldings[static_cast<std::size_t>(step.field)];
+    } else if (program.contracts(step, FamilyKind::butterflies)) {
+      const auto& folding = program.folding_of(step);
       const double groups = program.size(step.target) / static_cast<double>(folding.places.size());
       flops +=
           groups * (8.0 * static_cast<double>(folding.quads.size()) + 2.0 * static_cast<double>(folding.pairs.size()));
@@ -203,12 +223,12 @@ double count_contraction_flops(const TensorProgram& program) {
 
 namespace {
 
-/// Number of dofs of a field that the program uses and that do not lie in the interior of the cell.
-std::int64_t num_shared_dofs(const FieldUse& use) {
-  const auto interior = use.element->entity_dofs(element::dimension(use.element->shape()), 0);
-  const std::int64_t used =
-      use.places.empty() ? use.element->num_dofs() : std::ranges::count_if(use.places, [](int p) { return p >= 0; });
-  return used - std::ssize(interior);
+/// Number of dofs that an access moves and that do not lie in the interior of the cell.
+std::int64_t num_shared_dofs(const element::Element& element, const Access& access) {
+  const auto interior = element.entity_dofs(element::dimension(element.shape()), 0);
+  const std::int64_t moved =
+      access.places.empty() ? element.num_dofs() : std::ranges::count_if(access.places, [](int p) { return p >= 0; });
+  return moved - std::ssize(interior);
 }
 
 } // namespace
@@ -216,11 +236,13 @@ std::int64_t num_shared_dofs(const FieldUse& use) {
 double count_flops(const TensorProgram& program) {
   double flops = count_contraction_flops(program);
   for (const auto& step : program.steps) {
-    if (step.kind == StepKind::weigh) {
+    if (program.contracts(step, FamilyKind::weights)) {
       flops += program.size(step.target);
-    } else if (step.kind == StepKind::mask) {
-      const auto& use = program.field_of(program.masks[static_cast<std::size_t>(step.field)]);
-      flops += use.components * static_cast<double>(num_shared_dofs(use));
+    } else if (program.contracts(step, FamilyKind::factors)) {
+      const auto& factors = program.factors[static_cast<std::size_t>(program.family(step.family).members.front())];
+      const auto& access = program.access_of(factors);
+      const auto& use = program.field_of(access);
+      flops += use.components * static_cast<double>(num_shared_dofs(*use.element, access));
     } else if (step.kind == StepKind::evaluate) {
       PointLoops loops{.num_points = program.num_points(), .extents = {}};
       if (program.is_grid())

@@ -42,8 +42,14 @@ struct Axis {
 struct TensorArray {
   std::string name;
   std::vector<int> axes;
-  /// Folding of the dofs: entry i of a component stands at places[i] of it. -1: entries are in their own order.
-  int folding = -1;
+};
+
+/// What the members of a family are. All but matrices have as many rows as columns, and are applied in place.
+enum class FamilyKind : std::uint8_t {
+  matrices,    ///< reference matrices
+  butterflies, ///< sums and differences of the values that the reflections of a folding exchange
+  weights,     ///< the diagonal of the quadrature weights
+  factors      ///< diagonals of factors of the entities on which dofs lie (EntityFactors)
 };
 
 /// Matrices between axes of arrays: one takes numbers along `cols` to numbers along `rows`. Several axes, which stand
@@ -51,8 +57,11 @@ struct TensorArray {
 /// array say: of collapsed bases, the functions along an axis depend on those along the axes before.
 struct MatrixFamily {
   std::vector<int> rows, cols;
-  std::vector<int> members; ///< numbers of matrices, for each value of `index`, the last axis fastest
+  /// Numbers of matrices, foldings or factors of the program, for each value of `index`, the last axis fastest. There
+  /// is one set of weights, number 0.
+  std::vector<int> members;
   std::vector<int> index{}; ///< axes outside; empty: there is one member
+  FamilyKind kind = FamilyKind::matrices;
   bool operator==(const MatrixFamily&) const = default;
   /// Position of `cols` among the axes of an array; -1 where they do not stand there side by side.
   int position_in(const TensorArray& array) const;
@@ -98,21 +107,16 @@ struct ReferenceMatrix {
 };
 
 enum class StepKind : std::uint8_t {
-  gather,     ///< target = cell dofs of input `field`, shape (component, dof...)
-  load_nodes, ///< target = geometry nodes of the cell, shape (axis, node...)
-  contract,   ///< target(.., r, ..) (+)= sum_k matrix(r, k) source(.., k, ..) by a family
-  butterfly,  ///< sums and differences, in place, of the values that reflections exchange (folding number `field`), in
-              ///< every group of points
-  evaluate,   ///< the QFunction at every point, from input slots to output slots
-  weigh,      ///< target(c, point) *= quadrature weight of the point
-  mask,       ///< target(c, dof) *= factor of the entity on which the dof lies, by mask number `field`
-  scatter     ///< cell dofs of output `field` += source
+  read,     ///< target = numbers of the cell from outside, by an access
+  contract, ///< target(.., r, ..) (+)= sum_k matrix(r, k) source(.., k, ..) by a family; in place where both are one array
+  evaluate, ///< the QFunction at every point, from input slots to output slots
+  write     ///< numbers of the cell outside += source, by an access
 };
 
-/// One step; members that its kind does not use keep their defaults. Arrays and families are given by index.
+/// One step; members that its kind does not use keep their defaults. Accesses, arrays and families are given by index.
 struct Step {
-  StepKind kind = StepKind::gather;
-  int field = 0;
+  StepKind kind = StepKind::read;
+  int access = -1;
   int source = -1, target = -1, family = -1;
   bool accumulate = false;
 };
@@ -122,7 +126,7 @@ struct ContractionShape {
   int outer = 1, rows = 0, cols = 0, inner = 1;
 };
 
-/// Field that a program gathers from or scatters to.
+/// Field that a program reads or writes.
 struct FieldUse {
   AtomKind kind = AtomKind::reference_field; ///< reference_field or reference_trial (inputs), reference_test (outputs)
   int index = 0;                             ///< number of the field in the form
@@ -131,23 +135,37 @@ struct FieldUse {
   /// Element of the trial functions in outputs of programs for cell matrices; `components` then counts pairs of
   /// components. Null in all other outputs and inputs.
   std::shared_ptr<const element::Element> trial_element{};
-  /// Places of the dofs in an array that several fields fill, as those of the children of a cell do: place of each dof
-  /// among the numbers of a component. -1: another field has this dof, and the program leaves it alone. Either all dofs
-  /// of an entity have places, or none has. Empty: the dofs fill the whole array in their order.
-  std::vector<int> places{};
   int num_dofs() const; ///< number of basis functions, or of pairs of them in cell matrices
 };
 inline auto members(const FieldUse& value) {
-  const auto& [kind, index, components, element, trial_element, places] = value;
-  return std::tie(kind, index, components, element, trial_element, places);
+  const auto& [kind, index, components, element, trial_element] = value;
+  return std::tie(kind, index, components, element, trial_element);
 }
+
+/// What a program reads or writes outside of its arrays.
+enum class AccessKind : std::uint8_t {
+  input,  ///< dofs of an input field
+  output, ///< dofs of an output field, or its cell matrices
+  nodes   ///< nodes of the geometry
+};
+
+/// The way between an array, shape (component, dof...), and memory outside.
+struct Access {
+  AccessKind kind = AccessKind::input;
+  int field = 0; ///< position of the field among the inputs or outputs
+  /// Place of each dof among the numbers of a component: of symmetric elements they stand by sectors of reflections,
+  /// and the children of a cell fill one array. -1: another field has this dof, and the access leaves it alone. Either
+  /// all dofs of an entity have places, or none has. Empty: the dofs fill the whole array in their order.
+  std::vector<int> places{};
+  int place_of(int dof) const { return places.empty() ? dof : places[static_cast<std::size_t>(dof)]; }
+  bool operator==(const Access&) const = default;
+};
 
 /// Factors, 0 or 1, of the entities of a cell for the dofs of one field: which cell speaks for an entity that several
 /// cells share, and which dofs are constrained. Dofs in the interior of the cell have no factor.
-struct FieldMask {
-  bool is_of_output = false; ///< says whether the field is an output
-  int field = 0;             ///< position of the field among the inputs or outputs
-  int components = 1;        ///< 1: factors hold for all components of the field; else there is one for each
+struct EntityFactors {
+  int access = 0;     ///< the access by which the dofs are read or written
+  int components = 1; ///< 1: factors hold for all components of the field; else there is one for each
   /// Every entity has the factor 1 in one cell at most, so that a kernel may move what its cells own alone. Then so
   /// have all fields of that side, which are in one vector and, with places of their own, in one array without gaps.
   bool is_of_owners = false;
@@ -181,7 +199,8 @@ struct TensorProgram {
   std::vector<double> points;  ///< points that are no grid, shape (point, tdim)
   std::vector<double> weights; ///< quadrature weights, shape (point)
   std::vector<FieldUse> inputs, outputs;
-  std::vector<FieldMask> masks; ///< those that `mask` steps apply
+  std::vector<Access> accesses;
+  std::vector<EntityFactors> factors;
   /// Element of an isoparametric map that the program evaluates; else null.
   std::shared_ptr<const element::Element> geometry;
   QFunction function;
@@ -194,13 +213,28 @@ struct TensorProgram {
   std::vector<Folding> foldings;
   std::vector<Step> steps;
 
-  const FieldUse& field_of(const FieldMask& mask) const {
-    return (mask.is_of_output ? outputs : inputs)[static_cast<std::size_t>(mask.field)];
+  /// The field that an access reads or writes.
+  const FieldUse& field_of(const Access& access) const {
+    return (access.kind == AccessKind::output ? outputs : inputs)[static_cast<std::size_t>(access.field)];
   }
   const TensorArray& array(int i) const { return arrays[static_cast<std::size_t>(i)]; }
   const Axis& axis(int i) const { return axes[static_cast<std::size_t>(i)]; }
   const MatrixFamily& family(int i) const { return families[static_cast<std::size_t>(i)]; }
   const Step& step(int i) const { return steps[static_cast<std::size_t>(i)]; }
+  const Access& access(int i) const { return accesses[static_cast<std::size_t>(i)]; }
+  const Access& access_of(const EntityFactors& factors_of) const { return access(factors_of.access); }
+  /// Says whether a step reads or writes by an access of this kind.
+  bool moves(const Step& step, AccessKind kind) const { return step.access >= 0 && access(step.access).kind == kind; }
+  /// Says whether the dofs of an access fill an array, in whatever order.
+  bool fills(const Access& access, int array) const;
+  /// Says whether a step is a contraction by a family of this kind.
+  bool contracts(const Step& step, FamilyKind kind = FamilyKind::matrices) const {
+    return step.kind == StepKind::contract && family(step.family).kind == kind;
+  }
+  /// The folding of a butterfly, the first of its family.
+  const Folding& folding_of(const Step& step) const {
+    return foldings[static_cast<std::size_t>(family(step.family).members.front())];
+  }
   int extent(int axis) const { return axes[static_cast<std::size_t>(axis)].extent; }
   int num_components(int array) const; ///< extent of the first axis
   int num_entries(int array) const;    ///< numbers of one component
@@ -213,6 +247,8 @@ struct TensorProgram {
   bool has_directions() const;
   /// Product of the extents of some axes.
   int product_of_extents(std::span<const int> of_axes) const;
+  /// The name of the first member of a family.
+  std::string name_of(const MatrixFamily& family) const;
   /// The matrix of a contraction, or the first of its family.
   const ReferenceMatrix& matrix_of(const Step& step) const {
     return matrices[static_cast<std::size_t>(families[static_cast<std::size_t>(step.family)].members.front())];
@@ -277,7 +313,7 @@ struct CellData {
   std::vector<double> stored_point, stored_cell; ///< shapes (point, slot) and (slot)
   std::vector<double> reference_normal;
   std::vector<std::vector<double>> inputs; ///< unknowns for each input field, shape (component, dof)
-  std::vector<std::vector<double>> masks;  ///< factors of each mask, shape (component of the mask, dof of its field)
+  std::vector<std::vector<double>> factors; ///< by EntityFactors, shape (component of the factors, dof of their field)
 };
 /// The results of a program for one cell.
 struct CellResult {

@@ -24,7 +24,8 @@ public:
     check_axes();
     require(static_cast<int>(program_.weights.size()) == program_.num_points(), "one weight per point is needed");
     require(program_.output_slots.size() == program_.function.outputs.size(), "one slot per output is needed");
-    for (const auto& mask : program_.masks) check_mask(mask);
+    for (const auto& access : program_.accesses) check_access(access);
+    for (const auto& factors : program_.factors) check_factors(factors);
     for (const auto& step : program_.steps) {
       check(step);
       if (step.accumulate) read(step.target);
@@ -80,59 +81,64 @@ private:
     (void)array(i);
     is_written_[static_cast<std::size_t>(i)] = 1;
   }
-  void check_dofs(int i, int components, const element::Element& element) const {
-    (void)array(i);
-    require(program_.size(i) == components * element.num_dofs(), "the dofs do not fit " + array(i).name);
-    const int folding = array(i).folding;
-    require(folding < static_cast<int>(program_.foldings.size()), "unknown folding of " + array(i).name);
-    require(folding < 0 || static_cast<int>(program_.foldings[static_cast<std::size_t>(folding)].places.size()) ==
-                               element.num_dofs(),
-            "the folding does not fit " + array(i).name);
+  void check_access(const Access& access) const {
+    if (access.kind == AccessKind::nodes)
+      return require(program_.geometry != nullptr, "geometry nodes without an element");
+    const auto& fields = access.kind == AccessKind::input ? program_.inputs : program_.outputs;
+    require(access.field >= 0 && access.field < static_cast<int>(fields.size()), "access to an unknown field");
   }
-  /// Checks that the array has a place for each dof that the field has a place for, and for no two of them the same.
-  void check_places(int i, const FieldUse& use) const {
-    if (use.places.empty()) return check_dofs(i, use.components, *use.element);
+  const Access& access_of(const Step& step, bool is_read) const {
+    require(step.access >= 0 && step.access < static_cast<int>(program_.accesses.size()), "unknown access");
+    const auto& access = program_.access(step.access);
+    require((access.kind != AccessKind::output) == is_read, "an access goes the other way");
+    return access;
+  }
+  /// Checks that the array has a place for each dof that the access moves, and for no two of them the same.
+  void check_places(int i, const Access& access) const {
     const auto& a = array(i);
-    require(program_.num_components(i) == use.components && a.folding < 0,
-            "the components of a field do not fit " + a.name);
-    require(static_cast<int>(use.places.size()) == use.element->num_dofs(), "one place per dof is needed");
-    std::vector<char> is_taken(static_cast<std::size_t>(program_.num_entries(i)), 0);
-    for (const int place : use.places) {
+    const bool is_of_nodes = access.kind == AccessKind::nodes;
+    const int components = is_of_nodes ? program_.tdim : program_.field_of(access).components,
+              num_dofs = is_of_nodes ? program_.geometry->num_dofs() : program_.field_of(access).num_dofs(),
+              num_entries = program_.num_entries(i);
+    require(program_.num_components(i) == components && num_dofs > 0, "the dofs do not fit " + a.name);
+    if (access.places.empty()) return require(num_entries == num_dofs, "the dofs do not fit " + a.name);
+    require(std::ssize(access.places) == num_dofs, "one place per dof is needed");
+    std::vector<char> is_taken(static_cast<std::size_t>(num_entries), 0);
+    for (const int place : access.places) {
       if (place < 0) continue;
-      require(place < static_cast<int>(is_taken.size()), "a dof leaves " + a.name);
+      require(place < num_entries, "a dof leaves " + a.name);
       require(is_taken[static_cast<std::size_t>(place)]++ == 0, "two dofs have one place in " + a.name);
     }
-    const auto& element = *use.element;
+    const auto& element = is_of_nodes ? *program_.geometry : *program_.field_of(access).element;
     for (int dim = 0; dim <= element::dimension(element.shape()); ++dim)
       for (int entity = 0; entity < element::num_entities(element.shape(), dim); ++entity) {
         const auto dofs = element.entity_dofs(dim, entity);
-        const auto used =
-            std::ranges::count_if(dofs, [&](int dof) { return use.places[static_cast<std::size_t>(dof)] >= 0; });
-        require(used == 0 || used == std::ssize(dofs), "an entity has places for some of its dofs alone");
+        const auto moved = std::ranges::count_if(dofs, [&](int dof) { return access.place_of(dof) >= 0; });
+        require(moved == 0 || moved == std::ssize(dofs), "an entity has places for some of its dofs alone");
       }
   }
-  void check_mask(const FieldMask& mask) const {
-    const auto& use = use_of(mask.is_of_output ? program_.outputs : program_.inputs, mask.field, "a mask of");
-    require(mask.components == 1 || mask.components == use.components, "a mask has other components than its field");
+  void check_factors(const EntityFactors& factors) const {
+    require(factors.access >= 0 && factors.access < static_cast<int>(program_.accesses.size()),
+            "factors of an unknown access");
+    const auto& access = program_.access_of(factors);
+    require(access.kind != AccessKind::nodes, "factors of geometry nodes");
+    require(factors.components == 1 || factors.components == program_.field_of(access).components,
+            "factors have other components than their field");
   }
-  /// Says whether the target of a step is written completely with it. Several fields may be gathered into one array,
-  /// each into places of its own, and masked before the others come.
+  /// Says whether the target of a step is written completely with it. Several fields may be read into one array, each
+  /// into places of its own, and multiplied by factors before the others come.
   bool completes_target(const Step& step) {
-    if (step.kind == StepKind::mask) return false;
-    if (step.kind != StepKind::gather) return true;
-    const auto& places = program_.inputs[static_cast<std::size_t>(step.field)].places;
+    if (program_.contracts(step, FamilyKind::factors)) return false;
+    if (step.kind != StepKind::read) return true;
+    const auto& places = program_.access(step.access).places;
     if (places.empty()) return true;
     const auto& a = array(step.target);
     auto& gathered = gathered_[static_cast<std::size_t>(step.target)];
     for (const int place : places)
-      require(place < 0 || gathered.insert(place).second, "two fields are gathered into one place of " + a.name);
+      require(place < 0 || gathered.insert(place).second, "two fields are read into one place of " + a.name);
     int used = 0; // entries that the array uses
     program_.each_entry(a, [&](const TensorProgram::AxisIndices&) { ++used; });
     return static_cast<int>(gathered.size()) == used;
-  }
-  static const FieldUse& use_of(const std::vector<FieldUse>& uses, int field, const std::string& what) {
-    require(field >= 0 && field < static_cast<int>(uses.size()), what + " an unknown field");
-    return uses[static_cast<std::size_t>(field)];
   }
   void check_slot(const Slot& slot) const {
     const auto& a = array(slot.array);
@@ -145,50 +151,50 @@ private:
 
   void check(const Step& step) {
     switch (step.kind) {
-    case StepKind::gather: {
-      const auto& use = use_of(program_.inputs, step.field, "gather of");
-      check_places(step.target, use);
-      break;
-    }
-    case StepKind::load_nodes:
-      require(program_.geometry != nullptr, "geometry nodes without an element");
-      check_dofs(step.target, program_.tdim, *program_.geometry);
+    case StepKind::read:
+      check_places(step.target, access_of(step, true));
       break;
     case StepKind::contract:
-      check_contraction(step);
-      break;
-    case StepKind::butterfly:
-      check_butterfly(step);
+      require(step.family >= 0 && step.family < static_cast<int>(program_.families.size()), "unknown family");
+      if (program_.contracts(step))
+        check_contraction(step);
+      else
+        check_in_place(step);
       break;
     case StepKind::evaluate:
       check_evaluation();
       break;
-    case StepKind::weigh:
-      read(step.target);
-      break;
-    case StepKind::mask: {
-      require(step.field >= 0 && step.field < static_cast<int>(program_.masks.size()), "unknown mask");
-      const auto& mask = program_.masks[static_cast<std::size_t>(step.field)];
-      if (mask.is_of_output) read(step.target); // fields of inputs are masked as they are gathered
-      check_places(step.target, program_.field_of(mask));
-      break;
-    }
-    case StepKind::scatter: {
-      const auto& use = use_of(program_.outputs, step.field, "scatter to");
+    case StepKind::write:
       read(step.source);
-      if (use.trial_element == nullptr)
-        check_places(step.source, use);
-      else
-        require(program_.num_components(step.source) == use.components &&
-                    program_.num_entries(step.source) == use.num_dofs(),
-                array(step.source).name + " does not hold the cell matrices of its fields");
+      check_places(step.source, access_of(step, false));
       break;
     }
+  }
+  /// Checks a family that is no matrices: it changes what stands along its axes.
+  void check_in_place(const Step& step) const {
+    const auto& family = program_.family(step.family);
+    const auto& of = array(step.target);
+    require(step.source == step.target && !step.accumulate && family.rows == family.cols,
+            "a family that is applied in place changes " + of.name + " into another array");
+    require(!family.cols.empty() && family.position_in(of) > 0 && family.members.size() == 1,
+            "a family of axes that " + of.name + " has not");
+    const auto number = family.members.front();
+    const auto is_one_of = [number](const auto& list) { return number >= 0 && number < std::ssize(list); };
+    const int extent = program_.product_of_extents(family.cols);
+    if (family.kind == FamilyKind::factors) {
+      require(is_one_of(program_.factors), "unknown factors");
+      const auto& access = program_.access_of(program_.factors[static_cast<std::size_t>(number)]);
+      if (access.kind == AccessKind::output) read(step.target); // fields of inputs are scaled as they are read
+      return check_places(step.target, access);
     }
+    read(step.target);
+    if (family.kind == FamilyKind::weights)
+      return require(extent == program_.num_points(), "the weights do not fit " + of.name);
+    require(is_one_of(program_.foldings), "unknown folding");
+    check_folding(program_.folding_of(step), extent, of.name);
   }
   void check_contraction(const Step& step) const {
     read(step.source);
-    require(step.family >= 0 && step.family < static_cast<int>(program_.families.size()), "unknown family");
     const auto& family = program_.family(step.family);
     for (const int member : family.members) {
       require(member >= 0 && member < static_cast<int>(program_.matrices.size()), "unknown matrix");
@@ -215,12 +221,9 @@ private:
               "the index of a family is none of " + array(step.target).name);
     }
   }
-  void check_butterfly(const Step& step) const {
-    read(step.target);
-    require(step.field >= 0 && step.field < static_cast<int>(program_.foldings.size()), "unknown folding");
-    const auto& folding = program_.foldings[static_cast<std::size_t>(step.field)];
+  static void check_folding(const Folding& folding, int extent, const std::string& name) {
     const int points = static_cast<int>(folding.places.size());
-    require(program_.num_entries(step.target) % points == 0, "the folding does not fit " + array(step.target).name);
+    require(points == extent, "the folding does not fit " + name);
     std::vector<char> is_moved(folding.places.size(), 0);
     const auto check_orbit = [&](const auto& orbit) {
       for (const int place : orbit) {

@@ -121,10 +121,8 @@ public:
     auto& coarse = prolongates ? program_.inputs : program_.outputs;
     auto& fine = prolongates ? program_.outputs : program_.inputs;
     coarse.push_back(field(prolongates, 0, input_.coarse));
-    for (std::size_t k = 0; k < input_.children.size(); ++k) {
+    for (std::size_t k = 0; k < input_.children.size(); ++k)
       fine.push_back(field(!prolongates, static_cast<int>(k), input_.children[k].element));
-      if (!is_in_order(nodes_)) fine.back().places = nodes_.places[k];
-    }
     if (prolongates)
       prolongate();
     else
@@ -157,23 +155,27 @@ private:
 
   void prolongate() {
     const int coarse = steps_.add_array("coarse", input_.components, coarse_axes());
-    steps_.gather(0, coarse);
-    mask(false, 0, input_.masks.coarse, coarse);
+    const int reading = steps_.add_access({.kind = AccessKind::input});
+    steps_.read(reading, coarse);
+    scale(reading, input_.masks.coarse, coarse);
     const int fine = contracted(coarse, "fine", fine_axes());
     for (int k = 0; k < static_cast<int>(input_.children.size()); ++k) {
-      mask(true, k, child_mask(k), fine);
-      steps_.scatter(k, fine);
+      const int writing = child_access(AccessKind::output, k);
+      scale(writing, child_mask(k), fine);
+      steps_.write(writing, fine);
     }
   }
   void restrict_to_coarse() {
     const int fine = steps_.add_array("fine", input_.components, fine_axes());
     for (int k = 0; k < static_cast<int>(input_.children.size()); ++k) {
-      steps_.gather(k, fine);
-      mask(false, k, child_mask(k), fine);
+      const int reading = child_access(AccessKind::input, k);
+      steps_.read(reading, fine);
+      scale(reading, child_mask(k), fine);
     }
     const int coarse = contracted(fine, "coarse", coarse_axes());
-    mask(true, 0, input_.masks.coarse, coarse);
-    steps_.scatter(0, coarse);
+    const int writing = steps_.add_access({.kind = AccessKind::output});
+    scale(writing, input_.masks.coarse, coarse);
+    steps_.write(writing, coarse);
   }
   int contracted(int source, const std::string& name, const std::vector<int>& rows) {
     if (nodes_.is_grid()) return steps_.chain(source, factors_, rows, name, AxisOrder::first_to_last);
@@ -185,12 +187,15 @@ private:
   int child_mask(int child) const {
     return input_.masks.children.empty() ? 0 : input_.masks.children[static_cast<std::size_t>(child)];
   }
-  void mask(bool is_of_output, int field, int components, int array) {
+  int child_access(AccessKind kind, int child) {
+    auto places = is_in_order(nodes_) ? std::vector<int>{} : nodes_.places[static_cast<std::size_t>(child)];
+    return steps_.add_access({.kind = kind, .field = child, .places = std::move(places)});
+  }
+  void scale(int access, int components, int array) {
     if (components == 0) return;
-    const bool is_fine = is_of_output == (input_.direction == TransferDirection::prolongation);
-    program_.masks.push_back(
-        {.is_of_output = is_of_output, .field = field, .components = components, .is_of_owners = is_fine});
-    steps_.mask(static_cast<int>(program_.masks.size()) - 1, array);
+    const bool prolongates = input_.direction == TransferDirection::prolongation;
+    const bool is_fine = (program_.access(access).kind == AccessKind::output) == prolongates;
+    steps_.scale(array, {.access = access, .components = components, .is_of_owners = is_fine});
   }
 
   const TransferInput& input_;

@@ -20,7 +20,7 @@ enum class TransferDirection : std::uint8_t {
   restriction   ///< the transpose: coarse dofs = sum of fine dofs times the values of their basis functions there
 };
 
-/// Components of the mask of a field (FieldMask); 0: there is none.
+/// Components of the mask of a field (EntityFactors); 0: there is none.
 struct TransferMasks {
   int coarse = 0;
   std::vector<int> children{}; ///< shape (child); empty: none has a mask
@@ -47,7 +47,7 @@ ChildNodes distinct_nodes(const TransferInput& input);
 
 /// The program of one direction. The field of the coarse cell and those of its children are its inputs and outputs, in
 /// this order, or the other way round. A node that several children have belongs to the first of them: the others have
-/// no place for it (FieldUse::places). On tensor cells the matrices are one-dimensional, applied axis by axis.
+/// no place for it (Access::places). On tensor cells the matrices are one-dimensional, applied axis by axis.
 TensorProgram build_transfer(const TransferInput& input);
 
 /// Values of the basis functions of the coarse element at points, shape (point, dof); those of one axis of a tensor

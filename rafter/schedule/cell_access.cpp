@@ -237,17 +237,6 @@ private:
   NodePtr pattern_; ///< place where that of the batch begins; null: there is but one
 };
 
-} // namespace
-
-Placement Placement::dense(int num_dofs) {
-  Placement placement;
-  placement.component_stride = num_dofs;
-  for (int i = 0; i < num_dofs; ++i) placement.dof_entries.push_back(i);
-  return placement;
-}
-
-namespace {
-
 /// Moves what a field's cells share, by patches: between the vector and a work array of the whole patch around the loop
 /// over its children, between that and the dofs of a child inside.
 class PatchAccess {
@@ -545,14 +534,15 @@ void scatter(Context& context, int field, const std::string& source, const Place
   to.push_back(branch(is_overwriting, block(storing), block(adding)));
 }
 
-void mask(Context& context, int number, const std::string& target, const Placement& placement, Statements& to) {
-  const auto& use = context.program.masks[static_cast<std::size_t>(number)];
-  if (moves_owned(context, use.is_of_output, use.field)) return;
-  const auto field = static_cast<std::size_t>(use.field);
-  const int space =
-      use.is_of_output ? context.input.access.output_spaces[field] : context.input.access.input_spaces[field];
+void scale(Context& context, int number, const std::string& target, const Placement& placement, Statements& to) {
+  const auto& use = context.program.factors[static_cast<std::size_t>(number)];
+  const auto& access = context.program.access_of(use);
+  const bool is_of_output = access.kind == kernel::AccessKind::output;
+  if (moves_owned(context, is_of_output, access.field)) return;
+  const auto field = static_cast<std::size_t>(access.field);
+  const int space = is_of_output ? context.input.access.output_spaces[field] : context.input.access.input_spaces[field];
   const auto& layout = *context.input.access.spaces[static_cast<std::size_t>(space)];
-  const int components = context.program.field_of(use).components, per_factor = components / use.components;
+  const int components = context.program.field_of(access).components, per_factor = components / use.components;
   if (layout.num_runs == 0) return;
   const std::string factors = context.global(role::mask, number, Type::real32);
   const std::string dofs = context.integers("mask_entries", placed(placement, layout.run_dofs));

@@ -18,27 +18,27 @@ public:
   bool take(int number) {
     const auto& step = program_.step(number);
     switch (step.kind) {
-    case StepKind::gather:
-    case StepKind::load_nodes:
+    case StepKind::read:
       found.fields.push_back({.reading = number, .dofs = step.target, .values = step.target, .interpolation = {}});
-      return found.evaluation < 0;
+      return found.evaluation < 0 && program_.access(step.access).places.empty();
     case StepKind::contract:
+      if (program_.contracts(step, kernel::FamilyKind::weights)) {
+        begin_total(step.target);
+        result_.weighing = number;
+        return result_.total == step.target;
+      }
+      if (!program_.contracts(step)) return false;
       return found.evaluation < 0 ? take_forward(number, step) : take_backward(number, step);
     case StepKind::evaluate:
       found.evaluation = number;
       return std::ranges::all_of(found.fields, [&](const auto& f) { return is_whole(f.interpolation); });
-    case StepKind::weigh:
-      begin_total(step.target);
-      result_.weighing = number;
-      return result_.total == step.target;
-    case StepKind::scatter:
+    case StepKind::write:
       result_.writing = number;
       found.results.push_back(std::exchange(result_, {}));
       return found.results.back().total >= 0 && is_whole(found.results.back().restriction) &&
              (found.results.back().weighing >= 0) == found.results.back().restriction.empty();
-    default:
-      return false;
     }
+    return false;
   }
 
   CollocatedStages found;
@@ -109,9 +109,8 @@ std::optional<CollocatedStages> collocated_stages(const kernel::TensorProgram& p
   if (!program.is_grid() || program.contraction == kernel::Contraction::per_derivative ||
       program.contraction == kernel::Contraction::separable)
     return std::nullopt;
-  const auto is_whole = [](const kernel::FieldUse& use) { return use.places.empty() && use.trial_element == nullptr; };
-  if (!std::ranges::all_of(program.inputs, is_whole) || !std::ranges::all_of(program.outputs, is_whole))
-    return std::nullopt;
+  const auto is_matrix = [](const kernel::FieldUse& use) { return use.trial_element != nullptr; };
+  if (std::ranges::any_of(program.outputs, is_matrix)) return std::nullopt;
   StageFinder finder(program);
   for (std::size_t s = 0; s < program.steps.size(); ++s)
     if (!finder.take(static_cast<int>(s))) return std::nullopt;

@@ -248,7 +248,7 @@ std::vector<double> packed_table(const ReferenceMatrix& matrix, const Plan& plan
 }
 
 void butterfly(Context& context, const kernel::Step& step, const std::string& array, Statements& to) {
-  const auto& folding = context.program.foldings[static_cast<std::size_t>(step.field)];
+  const auto& folding = context.program.folding_of(step);
   const auto num_points = static_cast<std::int64_t>(folding.places.size());
   const auto num_groups = context.program.size(step.target) / num_points;
   const std::string c = context.fresh("c");

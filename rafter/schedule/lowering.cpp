@@ -19,10 +19,10 @@ LoopProgram finished(Context& context, Statements of_pass) {
   return std::move(context.result);
 }
 
-Placement places_of_dofs(const kernel::TensorProgram& program, int array) {
-  auto result = Placement::dense(program.num_entries(array));
-  const int folding = program.array(array).folding;
-  if (folding >= 0) result.dof_entries = program.foldings[static_cast<std::size_t>(folding)].places;
+Placement places_of_dofs(const kernel::TensorProgram& program, const kernel::Access& access, int array) {
+  Placement result{.dof_entries = access.places, .component_stride = program.num_entries(array)};
+  if (access.places.empty())
+    for (int dof = 0; dof < result.component_stride; ++dof) result.dof_entries.push_back(dof);
   return result;
 }
 

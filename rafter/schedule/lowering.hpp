@@ -18,19 +18,18 @@ namespace rafter::schedule {
 struct Placement {
   std::vector<int> dof_entries;
   int component_stride = 0;
-  static Placement dense(int num_dofs);
 };
 
-/// The places of the dofs in one component of an array, by itself.
-Placement places_of_dofs(const kernel::TensorProgram& program, int array);
+/// The places of the dofs of an access in one component of an array, by itself.
+Placement places_of_dofs(const kernel::TensorProgram& program, const kernel::Access& access, int array);
 
 /// Loads the dofs of input field `field` into work buffer `target`.
 void gather(Context& context, int field, const std::string& target, const Placement& placement, Statements& to);
 /// Adds work buffer `source` to the output vector. In cell integrals that start a vector (mode_0 = 0), the first batch
 /// that touches an entry stores instead of adding.
 void scatter(Context& context, int field, const std::string& source, const Placement& placement, Statements& to);
-/// Multiplies the dofs of work buffer `target` that cells share by the factors of a mask (role::mask).
-void mask(Context& context, int number, const std::string& target, const Placement& placement, Statements& to);
+/// Multiplies the dofs of work buffer `target` that cells share by the program's factors of this number (role::mask).
+void scale(Context& context, int number, const std::string& target, const Placement& placement, Statements& to);
 /// Loads the geometry nodes of the batch into work buffer `target`.
 void load_nodes(Context& context, const std::string& target, const Placement& placement, Statements& to);
 

@@ -24,23 +24,24 @@ bool NestSteps::is_of_component(int array) const {
 void NestSteps::read_field(const kernel::Step& step, int into, Statements& to) {
   if (is_of_component(step.target)) return read_component(step, into, to);
   if (!is_of_whole_cell(step.target)) return read_dofs(step, into, to);
-  const auto& use = program_.inputs[static_cast<std::size_t>(step.field)];
-  gather(context_, step.field, memories_.name(into), memories_.placement(into, step.target, &use), to);
+  const auto& access = program_.access(step.access);
+  gather(context_, access.field, memories_.name(into), memories_.placement(into, step.target, access), to);
 }
 
 void NestSteps::read_component(const kernel::Step& step, int into, Statements& to) {
-  const auto field = static_cast<std::size_t>(step.field);
+  const auto field = static_cast<std::size_t>(program_.access(step.access).field);
   const std::span axes = std::span(program_.array(step.target).axes).subspan(1);
   announce(context_, context_.input.access.input_spaces[field], program_.inputs[field].components,
            context_.global(role::input_vector, context_.input.input_vectors[field]));
-  const auto numbers = gather_component(context_, step.field, places_of_dofs(program_, step.target),
+  const auto& access = program_.access(step.access);
+  const auto numbers = gather_component(context_, access.field, places_of_dofs(program_, access, step.target),
                                         values_.indices.at(component_axis(program_, step.target)), to);
   for (std::size_t k = 0; k < numbers.size(); ++k)
     values_.write(step.target, into, numbered(program_, values_.indices, axes, static_cast<int>(k)), numbers[k], to);
 }
 
 void NestSteps::read_dofs(const kernel::Step& step, int into, Statements& to) {
-  const auto field = static_cast<std::size_t>(step.field);
+  const auto field = static_cast<std::size_t>(program_.access(step.access).field);
   const DofAccess access(context_, context_.input.access.input_spaces[field], program_.inputs[field].components);
   const std::string vector = context_.global(role::input_vector, context_.input.input_vectors[field]);
   each_dof(step.target, [&](const EntryIndices& first) {
@@ -62,7 +63,8 @@ void NestSteps::each_dof(int array, const std::function<void(const EntryIndices&
 
 void NestSteps::read_nodes(const kernel::Step& step, int into, Statements& to) {
   if (is_of_whole_cell(step.target))
-    return load_nodes(context_, memories_.name(into), memories_.placement(into, step.target), to);
+    return load_nodes(context_, memories_.name(into),
+                      memories_.placement(into, step.target, program_.access(step.access)), to);
   const int nodes = program_.geometry->num_dofs(), dim = program_.tdim;
   const std::string source = context_.global(role::nodes);
   each_entry(context_, step.target, values_.indices, [&](const EntryIndices& at) {
@@ -72,20 +74,21 @@ void NestSteps::read_nodes(const kernel::Step& step, int into, Statements& to) {
   });
 }
 
-void NestSteps::mask_field(const kernel::Step& step, int in, Statements& to) {
-  const auto& use = program_.field_of(program_.masks[static_cast<std::size_t>(step.field)]);
-  mask(context_, step.field, memories_.name(in), memories_.placement(in, step.target, &use), to);
+void NestSteps::scale_dofs(const kernel::Step& step, int in, Statements& to) {
+  const int number = program_.family(step.family).members.front();
+  const auto& access = program_.access_of(program_.factors[static_cast<std::size_t>(number)]);
+  scale(context_, number, memories_.name(in), memories_.placement(in, step.target, access), to);
 }
 
 void NestSteps::write_field(const kernel::Step& step, int from, Statements& to) {
   if (is_of_component(step.source)) return write_component(step, from, to);
   if (!is_of_whole_cell(step.source)) return write_dofs(step, from, to);
-  const auto& use = program_.outputs[static_cast<std::size_t>(step.field)];
-  scatter(context_, step.field, memories_.name(from), memories_.placement(from, step.source, &use), to);
+  const auto& access = program_.access(step.access);
+  scatter(context_, access.field, memories_.name(from), memories_.placement(from, step.source, access), to);
 }
 
 void NestSteps::write_component(const kernel::Step& step, int from, Statements& to) {
-  const auto field = static_cast<std::size_t>(step.field);
+  const auto field = static_cast<std::size_t>(program_.access(step.access).field);
   const std::span axes = std::span(program_.array(step.source).axes).subspan(1);
   if (context_.plan[key::stores] != Stores::streaming)
     announce(context_, context_.input.access.output_spaces[field], program_.outputs[field].components,
@@ -93,13 +96,14 @@ void NestSteps::write_component(const kernel::Step& step, int from, Statements& 
   std::vector<NodePtr> numbers;
   for (int k = 0; k < program_.num_entries(step.source); ++k)
     numbers.push_back(values_.read(step.source, from, numbered(program_, values_.indices, axes, k), to));
-  scatter_component(context_, step.field, places_of_dofs(program_, step.source),
+  const auto& access = program_.access(step.access);
+  scatter_component(context_, access.field, places_of_dofs(program_, access, step.source),
                     values_.indices.at(component_axis(program_, step.source)), numbers, to);
 }
 
 void NestSteps::write_dofs(const kernel::Step& step, int from, Statements& to) {
   if (has_cell_vectors(context_.plan)) return write_cell_vector(step, from, to);
-  const auto field = static_cast<std::size_t>(step.field);
+  const auto field = static_cast<std::size_t>(program_.access(step.access).field);
   const DofAccess access(context_, context_.input.access.output_spaces[field], program_.outputs[field].components);
   const std::string vector =
       context_.global(role::output_vector, context_.input.output_vectors[field], Type::real, true);
@@ -117,7 +121,7 @@ void NestSteps::write_dofs(const kernel::Step& step, int from, Statements& to) {
 }
 
 void NestSteps::write_cell_vector(const kernel::Step& step, int from, Statements& to) {
-  const auto field = static_cast<std::size_t>(step.field);
+  const auto field = static_cast<std::size_t>(program_.access(step.access).field);
   const int components = program_.outputs[field].components, num_dofs = program_.num_entries(step.source);
   const std::string vector = context_.global(role::cell_vector, context_.input.output_vectors[field], Type::real, true);
   each_entry(context_, step.source, values_.indices, [&](const EntryIndices& at) {

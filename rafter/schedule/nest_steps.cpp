@@ -32,22 +32,27 @@ void NestSteps::perform(const Do& what, Statements& to) {
   const auto& step = program_.step(what.step);
   const int into = what.is_in_registers || step.target < 0 ? -1 : values_.memory_of(step.target, what.to);
   switch (step.kind) {
-  case StepKind::gather:
-    return read_field(step, into, to);
-  case StepKind::load_nodes:
-    return read_nodes(step, into, to);
+  case StepKind::read:
+    return program_.moves(step, kernel::AccessKind::nodes) ? read_nodes(step, into, to) : read_field(step, into, to);
   case StepKind::contract:
-    return contract(step, what, to);
-  case StepKind::butterfly:
-    return butterflies(step, values_.memory_of(step.target, what.from), into, to);
+    return apply(step, what, into, to);
   case StepKind::evaluate:
     return evaluate(what, to);
-  case StepKind::weigh:
-    return weigh(step, what, to);
-  case StepKind::mask:
-    return mask_field(step, into, to);
-  case StepKind::scatter:
+  case StepKind::write:
     return write_field(step, values_.memory_of(step.source, what.from), to);
+  }
+}
+
+void NestSteps::apply(const kernel::Step& step, const Do& what, int into, Statements& to) {
+  switch (program_.family(step.family).kind) {
+  case kernel::FamilyKind::matrices:
+    return contract(step, what, to);
+  case kernel::FamilyKind::butterflies:
+    return butterflies(step, values_.memory_of(step.target, what.from), into, to);
+  case kernel::FamilyKind::weights:
+    return weigh(step, what, to);
+  case kernel::FamilyKind::factors:
+    return scale_dofs(step, into, to);
   }
 }
 
@@ -75,7 +80,7 @@ void NestSteps::copy(const Do& what, Statements& to) {
 void NestSteps::butterflies(const kernel::Step& step, int from, int into, Statements& to) {
   const int array = step.target;
   if (is_of_whole_cell(array)) return butterfly(context_, step, memories_.name(into), to);
-  const auto& folding = program_.foldings[static_cast<std::size_t>(step.field)];
+  const auto& folding = program_.folding_of(step);
   const std::span axes = std::span(program_.array(array).axes).subspan(1);
   const int of_group = static_cast<int>(folding.places.size());
   for (int first = 0; first < program_.num_entries(array); first += of_group)

@@ -18,7 +18,8 @@ public:
   void perform(const Do& what, Statements& to);
 
 private:
-  // Contractions and other products.
+  // Contractions, by the kind of their family.
+  void apply(const kernel::Step& step, const Do& what, int into, Statements& to);
   void contract(const kernel::Step& step, const Do& what, Statements& to);
   void contract_entries(const kernel::Step& step, const Do& what, Statements& to);
   void contract_into_lanes(const kernel::Step& step, const Do& what, Statements& to);
@@ -56,7 +57,7 @@ private:
   void write_component(const kernel::Step& step, int from, Statements& to);
   void write_dofs(const kernel::Step& step, int from, Statements& to);
   void write_cell_vector(const kernel::Step& step, int from, Statements& to);
-  void mask_field(const kernel::Step& step, int in, Statements& to);
+  void scale_dofs(const kernel::Step& step, int in, Statements& to);
   void each_dof(int array, const std::function<void(const EntryIndices&)>& f) const;
 
   Context& context_;

@@ -131,7 +131,7 @@ private:
     const Do& what = *use.what;
     if (what.action != Do::Action::step || what.is_marched || what.rows > 0) return false;
     const auto& step = program_.step(what.step);
-    if (step.kind != StepKind::contract) return step.kind == StepKind::evaluate;
+    if (!program_.contracts(step)) return step.kind == StepKind::evaluate;
     return !program_.matrix_of(step).is_data &&
            std::ranges::none_of(program_.family(step.family).rows, [&](int axis) { return is_given(axis, use); });
   }
@@ -214,20 +214,18 @@ std::vector<ArrayUse> uses_of(const kernel::TensorProgram& program, const Schedu
   }
   const auto& step = program.step(what.step);
   switch (step.kind) {
-  case StepKind::gather:
-  case StepKind::load_nodes:
+  case StepKind::read:
     write(step.target, what.to);
     break;
-  case StepKind::scatter:
+  case StepKind::write:
     read(step.source, what.from);
     break;
-  case StepKind::weigh:
-  case StepKind::butterfly:
-  case StepKind::mask:
-    read(step.target, what.from);
-    write(step.target, what.to);
-    break;
   case StepKind::contract: {
+    if (works_in_place(step)) {
+      read(step.source, what.from);
+      write(step.target, what.to);
+      break;
+    }
     const auto& family = program.family(step.family);
     const auto opened = what.is_marched ? family.rows : std::vector<int>{};
     read(step.source, what.from, what.is_marched ? std::vector<int>{} : family.cols);

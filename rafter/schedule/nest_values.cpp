@@ -7,8 +7,6 @@
 
 namespace rafter::schedule {
 
-using kernel::StepKind;
-
 namespace {
 
 bool contains(const std::vector<int>& list, int value) { return std::ranges::find(list, value) != list.end(); }
@@ -30,7 +28,7 @@ void NestValues::go_to(const Nest& nest, std::size_t position) {
     const bool is_step = what->action == Do::Action::step;
     for (const int array : arrays_made(program_, *what)) {
       made_later_.insert(array);
-      if (is_step && program_.step(what->step).kind == StepKind::contract) summed_later_.insert(array);
+      if (is_step && program_.contracts(program_.step(what->step))) summed_later_.insert(array);
     }
   }
 }
@@ -146,7 +144,7 @@ bool NestValues::feeds_halves(int array, const std::vector<int>& axes) const {
     if (!contains(arrays_read(program_, *what), array)) continue;
     const bool is_step = what->action == Do::Action::step;
     const auto* step = is_step ? &program_.step(what->step) : nullptr;
-    if (step == nullptr || step->kind != StepKind::contract || what->is_marched ||
+    if (step == nullptr || !program_.contracts(*step) || what->is_marched ||
         program_.family(step->family).cols != axes || !goes_by_halves(context_, program_.matrix_of(*step)))
       return false;
     is_read = true;

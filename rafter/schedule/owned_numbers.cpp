@@ -9,23 +9,31 @@
 namespace rafter::schedule {
 namespace {
 
-bool is_owner_mask(const kernel::FieldMask& mask, bool is_of_output) {
-  return mask.is_of_owners && mask.is_of_output == is_of_output;
+/// Says of factors whether they are those by owners of the inputs, or outputs.
+auto of_owners(const kernel::TensorProgram& program, bool is_of_output) {
+  return [&program, is_of_output](const kernel::EntityFactors& factors) {
+    const bool is_there = program.access_of(factors).kind == kernel::AccessKind::output;
+    return factors.is_of_owners && is_there == is_of_output;
+  };
 }
 
 bool is_first(const Context& context, bool is_of_output, int field) {
-  return std::ranges::none_of(context.program.masks, [&](const kernel::FieldMask& mask) {
-    return is_owner_mask(mask, is_of_output) && mask.field < field;
+  const auto& program = context.program;
+  const auto is_of_side = of_owners(program, is_of_output);
+  return std::ranges::none_of(program.factors, [&](const kernel::EntityFactors& factors) {
+    return is_of_side(factors) && program.access_of(factors).field < field;
   });
 }
 
 /// Components that an entry of the lists moves: all of the field, or one where components differ.
 int components_of_entry(const Context& context, bool is_of_output) {
+  const auto& program = context.program;
+  const auto is_of_side = of_owners(program, is_of_output);
   int moved = 1;
-  for (const auto& mask : context.program.masks)
-    if (is_owner_mask(mask, is_of_output)) {
-      if (mask.components > 1) return 1;
-      moved = context.program.field_of(mask).components;
+  for (const auto& factors : program.factors)
+    if (is_of_side(factors)) {
+      if (factors.components > 1) return 1;
+      moved = program.field_of(program.access_of(factors)).components;
     }
   return moved;
 }
@@ -62,14 +70,15 @@ bool moves_owned(const Context& context, bool is_of_output, int field) {
   const auto& spaces = is_of_output ? access.output_spaces : access.input_spaces;
   const auto& vectors = is_of_output ? context.input.output_vectors : context.input.input_vectors;
   const auto has_shared_dofs = [&](int space) { return access.spaces[static_cast<std::size_t>(space)]->num_runs > 0; };
-  const auto is_of_side = [&](const kernel::FieldMask& mask) { return is_owner_mask(mask, is_of_output); };
-  const auto& masks = context.program.masks;
-  const auto num_masked = std::ranges::count_if(masks, is_of_side);
+  const auto& program = context.program;
+  const auto is_of_side = of_owners(program, is_of_output);
+  const auto num_masked = std::ranges::count_if(program.factors, is_of_side);
   if (!context.has_cell_lanes() || num_masked == 0 || std::ranges::none_of(spaces, has_shared_dofs)) return false;
   if (num_masked != std::ssize(vectors) || std::ranges::count(vectors, vectors.front()) != std::ssize(vectors))
     throw base::InternalError("what cells own is listed for all fields of one vector, or for none");
-  return std::ranges::any_of(masks,
-                             [&](const kernel::FieldMask& mask) { return is_of_side(mask) && mask.field == field; });
+  return std::ranges::any_of(program.factors, [&](const kernel::EntityFactors& factors) {
+    return is_of_side(factors) && program.access_of(factors).field == field;
+  });
 }
 
 void gather_owned(Context& context, int field, const std::string& target, const Placement& placement, Statements& to) {

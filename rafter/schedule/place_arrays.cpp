@@ -13,6 +13,8 @@ namespace rafter::schedule {
 
 namespace {
 
+using kernel::AccessKind;
+using kernel::FamilyKind;
 using kernel::StepKind;
 
 bool gives(const Nest& nest, int axis) { return loop_over(nest, axis) != nullptr; }
@@ -59,19 +61,13 @@ private:
       if (use->stretch != uses.front()->stretch || use->what->action != Do::Action::step || !gives_none(use->opened))
         return false;
       const auto& step = program_.step(use->what->step);
-      switch (step.kind) {
-      case StepKind::contract: // numbers that are the same in all lanes stand in memory
+      if (program_.contracts(step)) // numbers that are the same in all lanes stand in memory
         return use->what->rows == 0 && (how_.points_in_lanes == 0 || use->writes || program_.direction_of(step) != 0);
-      case StepKind::evaluate:
-      case StepKind::weigh:
-        return true;
-      case StepKind::gather:
-      case StepKind::butterfly:
-      case StepKind::scatter: // component by component
-        return gives(nest, axes.front()) && gives_none(std::span(axes).subspan(1));
-      default:
-        return false;
-      }
+      if (step.kind == StepKind::evaluate || program_.contracts(step, FamilyKind::weights)) return true;
+      const bool goes_by_components = program_.moves(step, AccessKind::input) ||
+                                      program_.moves(step, AccessKind::output) ||
+                                      program_.contracts(step, FamilyKind::butterflies);
+      return goes_by_components && gives(nest, axes.front()) && gives_none(std::span(axes).subspan(1));
     });
   }
 

@@ -20,7 +20,7 @@ using kernel::StepKind;
 /// The steps by stages. Those that make what the QFunction alone reads at the same point belong to its stage.
 std::vector<std::vector<int>> stages_of(const kernel::TensorProgram& program) {
   const auto is_for_points = [&](const kernel::Step& step) {
-    if (step.kind != StepKind::contract) return false;
+    if (!program.contracts(step)) return false;
     const auto& axes = program.array(step.target).axes;
     const bool is_read_elsewhere =
         std::ranges::any_of(program.steps, [&](const auto& other) { return other.source == step.target; });

@@ -111,9 +111,7 @@ int memory_of_output(const Schedule& schedule, const Do& evaluation, int array) 
   return to >= 0 && holds(schedule.memories[static_cast<std::size_t>(to)], array) ? to : -1;
 }
 
-bool works_in_place(const kernel::Step& step) {
-  return step.kind == StepKind::weigh || step.kind == StepKind::butterfly || step.kind == StepKind::mask;
-}
+bool works_in_place(const kernel::Step& step) { return step.source >= 0 && step.source == step.target; }
 
 std::vector<int> arrays_read(const kernel::TensorProgram& program, const Do& what) {
   if (what.action == Do::Action::copy) return {what.array};
@@ -121,7 +119,6 @@ std::vector<int> arrays_read(const kernel::TensorProgram& program, const Do& wha
   const auto& step = program.step(what.step);
   std::vector<int> result;
   if (step.source >= 0) result.push_back(step.source);
-  if (works_in_place(step)) result.push_back(step.target);
   if (step.kind == StepKind::evaluate)
     for (const auto& input : program.input_slots) result.push_back(input.slot.array);
   return result;

@@ -95,7 +95,7 @@ NodePtr ScheduleMemories::entry(int number, int array, const EntryIndices& at) c
   return iadd(imul(item(2), integer(size_of(program_, in))), index); // each cell of the group has its own
 }
 
-Placement ScheduleMemories::placement(int number, int array, const kernel::FieldUse* field) const {
+Placement ScheduleMemories::placement(int number, int array, const kernel::Access& access) const {
   const auto& of = program_.array(array);
   const std::span axes(of.axes);
   Placement result;
@@ -105,13 +105,8 @@ Placement ScheduleMemories::placement(int number, int array, const kernel::Field
   };
   result.component_stride = entry_of(1, 0) - entry_of(0, 0);
   const auto place_of = [&](int place) { return place < 0 ? -1 : entry_of(0, place); };
-  if (of.folding >= 0)
-    for (const int place : program_.foldings[static_cast<std::size_t>(of.folding)].places)
-      result.dof_entries.push_back(place_of(place));
-  else if (field != nullptr && !field->places.empty())
-    for (const int place : field->places) result.dof_entries.push_back(place_of(place));
-  else
-    for (int dof = 0; dof < program_.num_entries(array); ++dof) result.dof_entries.push_back(entry_of(0, dof));
+  const int num_dofs = access.places.empty() ? program_.num_entries(array) : static_cast<int>(access.places.size());
+  for (int dof = 0; dof < num_dofs; ++dof) result.dof_entries.push_back(place_of(access.place_of(dof)));
   return result;
 }
 

@@ -52,7 +52,7 @@ public:
   /// Number of the entry.
   NodePtr entry(int number, int array, const EntryIndices& at) const;
   /// The places of dofs that fill an array. `field`: null where they fill it in their order.
-  Placement placement(int number, int array, const kernel::FieldUse* field = nullptr) const;
+  Placement placement(int number, int array, const kernel::Access& access) const;
 
 private:
   void find_cleared(const Nest& of);

@@ -89,24 +89,17 @@ private:
     const auto& step = program_.step(what.step);
     const auto name_of = [&](int array) { return program_.array(array).name; };
     switch (step.kind) {
-    case StepKind::gather:
-    case StepKind::load_nodes:
+    case StepKind::read:
       return way(what, "read " + name_of(step.target));
-    case StepKind::scatter:
+    case StepKind::write:
       return way(what, "write " + name_of(step.source));
-    case StepKind::weigh:
-      return way(what, "weigh " + name_of(step.target));
-    case StepKind::mask:
-      return way(what, "mask " + name_of(step.target));
-    case StepKind::butterfly:
-      return way(what, "butterfly " + name_of(step.target));
     case StepKind::evaluate:
       return way(what, "evaluate");
     case StepKind::contract:
       break;
     }
     return way(what, fmt::format("{} {}= {} . {}", name_of(step.target), step.accumulate ? "+" : "",
-                                 program_.matrix_of(step).name, name_of(step.source)));
+                                 program_.name_of(program_.family(step.family)), name_of(step.source)));
   }
   void nest(const Nest& of, int depth) {
     const std::string indent(static_cast<std::size_t>(2 * depth), ' ');

@@ -12,6 +12,8 @@ namespace rafter::schedule {
 
 namespace {
 
+using kernel::AccessKind;
+using kernel::FamilyKind;
 using kernel::StepKind;
 
 void require_that(bool condition, const std::string& what) {
@@ -158,18 +160,18 @@ private:
       require_that(what.from < 0 && (what.to < 0 || std::ranges::any_of(arrays_made(program_, what), goes_there)),
                    "the QFunction names a memory that holds none of its outputs, or one to read");
     }
-    if (step.kind == StepKind::mask || step.kind == StepKind::butterfly)
+    if (program_.contracts(step, FamilyKind::factors) || program_.contracts(step, FamilyKind::butterflies))
       require_that(what.is_in_registers ||
                        memory_of(schedule_, step.target, what.from) == memory_of(schedule_, step.target, what.to),
                    name_of(step.target) + " is changed in place, but in two memories");
-    if (step.kind == StepKind::gather || step.kind == StepKind::scatter) {
-      const auto& array = program_.array(step.kind == StepKind::gather ? step.target : step.source);
+    if (program_.moves(step, AccessKind::input) || program_.moves(step, AccessKind::output)) {
+      const auto& array = program_.array(step.kind == StepKind::read ? step.target : step.source);
       const auto dofs = std::span(array.axes).subspan(1);
       require_that(!is_bound(array.axes.front()) ||
                        std::ranges::none_of(dofs, [&](int axis) { return is_bound(axis); }),
                    "loops give a component and a dof of " + array.name + ", which is moved by components or by dofs");
     }
-    if (step.kind != StepKind::contract) return;
+    if (!program_.contracts(step)) return;
     const auto& family = program_.family(step.family);
     for (const int axis : family.cols)
       require_that(what.is_marched || !is_bound(axis) || is_among(family.rows, axis),
@@ -191,7 +193,7 @@ private:
   bool turns_lanes(const Do& what) const {
     if (what.action != Do::Action::step) return true;
     const auto& step = program_.step(what.step);
-    return step.kind == StepKind::contract && is_in_cells_ && program_.direction_of(step) == 0;
+    return program_.contracts(step) && is_in_cells_ && program_.direction_of(step) == 0;
   }
   /// Checks that what is read, or added to, is there, and that what is set is not lost.
   void check_uses(const Do& what) {
@@ -209,7 +211,7 @@ private:
       if (is_in_registers(use.array) || (is_of_function && has_slots_in_registers(use.array))) continue;
       require_that(in >= 0, name_of(use.array) + " is read in another nest than it is made in");
       check_indices(use, in, turns_lanes(what) && (step == nullptr || use.array == step->source));
-      const bool is_added_to = step != nullptr && step->kind == StepKind::contract && use.array == step->target;
+      const bool is_added_to = step != nullptr && program_.contracts(*step) && use.array == step->target;
       require_that(is_written_.contains({use.array, in}),
                    name_of(use.array) + (is_added_to ? " is added to" : " is read") + " before it is written");
     }
@@ -219,10 +221,10 @@ private:
     check_indices(use, in, false);
     if (step != nullptr && !works_in_place(*step)) {
       // Several fields may fill an array together, as those of the children of a cell do.
-      const bool fills =
-          step->kind == StepKind::gather && !program_.inputs[static_cast<std::size_t>(step->field)].places.empty();
+      const bool fills_in_part =
+          step->kind == StepKind::read && !program_.fills(program_.access(step->access), step->target);
       const bool is_new = is_made_.insert({use.array, in}).second;
-      require_that(is_new || step->accumulate || what.is_marched || fills || is_cleared_.contains({use.array, in}),
+      require_that(is_new || step->accumulate || what.is_marched || fills_in_part || is_cleared_.contains({use.array, in}),
                    name_of(use.array) + " is set by two steps");
     }
     for (const auto& place : memory(in).places)

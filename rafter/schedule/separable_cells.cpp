@@ -22,10 +22,10 @@ public:
 
   Schedule run(const Plan& plan, CellPlace cell_place) && {
     result_.cell_place = cell_place;
-    for (const int s : gathers_) result_.nest.body.emplace_back(Do{.step = s});
-    for (const int s : gathers_) add_layers(step(s).target);
+    for (const int s : reads_) result_.nest.body.emplace_back(Do{.step = s});
+    for (const int s : reads_) add_layers(step(s).target);
     add_columns();
-    for (const int s : scatters_) result_.nest.body.emplace_back(Do{.step = s});
+    for (const int s : writes_) result_.nest.body.emplace_back(Do{.step = s});
     place_arrays(program_, plan, result_, {.has_layers = true});
     return std::move(result_);
   }
@@ -40,11 +40,11 @@ private:
       const auto number = static_cast<int>(s);
       const auto kind = step(number).kind;
       is_evaluated = is_evaluated || kind == StepKind::evaluate;
-      if (kind == StepKind::gather)
-        gathers_.push_back(number);
-      else if (kind == StepKind::scatter)
-        scatters_.push_back(number);
-      else if (!is_evaluated && kind == StepKind::contract && axis(number) + 1 < dim_)
+      if (kind == StepKind::read)
+        reads_.push_back(number);
+      else if (kind == StepKind::write)
+        writes_.push_back(number);
+      else if (!is_evaluated && program_.contracts(step(number)) && axis(number) + 1 < dim_)
         before_columns_.push_back(number);
       else
         in_columns_.push_back(number);
@@ -81,7 +81,7 @@ private:
     if (!layer.body.empty()) result_.nest.body.emplace_back(std::move(layer));
   }
   void add_columns() {
-    Nest columns{.loops = {over_columns(program_, step(gathers_.front()).target)}, .body = {}};
+    Nest columns{.loops = {over_columns(program_, step(reads_.front()).target)}, .body = {}};
     std::set<std::pair<int, int>> known;              // array, component
     const auto copy = [&](int array, int component) { // all, before results take their places
       if (!is_made_in_columns(array) && known.insert({array, component}).second)
@@ -90,7 +90,7 @@ private:
     };
     for (const auto& input : program_.input_slots) copy(input.slot.array, input.slot.component);
     for (const int s : in_columns_)
-      if (step(s).kind == StepKind::contract)
+      if (program_.contracts(step(s)))
         for (int c = 0; c < program_.num_components(step(s).source); ++c) copy(step(s).source, c);
     for (const int s : in_columns_) columns.body.emplace_back(Do{.step = s});
     result_.nest.body.emplace_back(std::move(columns));
@@ -103,7 +103,7 @@ private:
   const kernel::TensorProgram& program_;
   int dim_;
   Schedule result_;
-  std::vector<int> gathers_, scatters_;          ///< steps
+  std::vector<int> reads_, writes_;          ///< steps
   std::vector<int> before_columns_, in_columns_; ///< steps between these
 };
 

@@ -12,6 +12,7 @@ namespace rafter::schedule {
 
 namespace {
 
+using kernel::FamilyKind;
 using kernel::Step;
 using kernel::StepKind;
 
@@ -49,27 +50,23 @@ private:
 
   // --- what is done together ----------------------------------------------------------------------------------------
   bool is_product(const Step& step) const {
-    return step.kind == StepKind::contract && program_.matrix_of(step).is_data;
+    return program_.contracts(step) && program_.matrix_of(step).is_data;
   }
   bool is_product_in_text(const Step& step) const {
     return is_product(step) && stands_in_text(program_.matrix_of(step), plan_);
   }
   bool is_product_in_memory(const Step& step) const { return is_product(step) && !is_product_in_text(step); }
+  /// Says whether components are moved one by one, between vectors and registers.
+  bool moves_components(const kernel::Access& access, int array) const {
+    if (access.kind == kernel::AccessKind::nodes || !program_.fills(access, array)) return false;
+    const auto& spaces =
+        access.kind == kernel::AccessKind::input ? input_.access.input_spaces : input_.access.output_spaces;
+    return program_.field_of(access).trial_element == nullptr &&
+           has_interior_alone(input_, spaces[static_cast<std::size_t>(access.field)]);
+  }
   bool can_be_together(const Step& step) const {
-    const auto moves = [&](const kernel::FieldUse& use, int space) {
-      return use.trial_element == nullptr && use.places.empty() && has_interior_alone(input_, space);
-    };
-    const auto field = static_cast<std::size_t>(step.field);
-    switch (step.kind) {
-    case StepKind::gather:
-      return moves(program_.inputs[field], input_.access.input_spaces[field]);
-    case StepKind::scatter:
-      return moves(program_.outputs[field], input_.access.output_spaces[field]);
-    case StepKind::butterfly:
-      return true;
-    default:
-      return is_product_in_text(step);
-    }
+    if (step.access >= 0) return moves_components(program_.access(step.access), array_of(step));
+    return program_.contracts(step, FamilyKind::butterflies) || is_product_in_text(step);
   }
   /// Number of steps from one on that stay together; 0: it is by itself.
   std::size_t num_together(std::size_t first) const {
@@ -125,11 +122,11 @@ private:
     Nest nest;
     if (step.kind == StepKind::evaluate)
       for (const int axis : program_.point_axes) nest.loops.push_back({{axis}});
-    if (step.kind == StepKind::weigh) {
+    if (program_.contracts(step, FamilyKind::weights)) {
       const auto axes = axes_of(step.target);
       nest.loops = {{{axes.front()}}, {{axes.begin() + 1, axes.end()}}};
     }
-    if (step.kind == StepKind::contract) { // lines; what stands before and behind them is counted as one
+    if (program_.contracts(step)) { // lines; what stands before and behind them is counted as one
       const auto& family = program_.family(step.family);
       const auto axes = axes_of(step.source);
       const auto first = axes.begin() + family.position_in(program_.array(step.source));

@@ -45,13 +45,15 @@ void add_collapsed_points(Collapsed& to, std::span<const double> line) {
 
 /// A field whose dofs are the modes, in the order of element::tabulate_orthonormal.
 FieldUse modes_of(int degree) {
-  FieldUse field{.kind = AtomKind::reference_trial,
-                 .element = element::make_element(element::Family::lagrange, Shape::triangle, degree)};
-  field.places.resize(static_cast<std::size_t>(field.num_dofs()));
+  return {.kind = AtomKind::reference_trial,
+          .element = element::make_element(element::Family::lagrange, Shape::triangle, degree)};
+}
+std::vector<int> places_of_modes(int degree) {
+  std::vector<int> places(static_cast<std::size_t>((degree + 1) * (degree + 2) / 2));
   for (int p = 0; p <= degree; ++p)
     for (int q = 0; p + q <= degree; ++q)
-      field.places[static_cast<std::size_t>(collapsed_triangle_function(p, q))] = p * (degree + 1) + q;
-  return field;
+      places[static_cast<std::size_t>(collapsed_triangle_function(p, q))] = p * (degree + 1) + q;
+  return places;
 }
 
 /// Stores the value and the gradient, made of derivatives along eta, at every point. `arrays`: of the value and both
@@ -90,7 +92,7 @@ Collapsed collapsed(int degree, int num_points) {
   add_collapsed_points(result, line);
   program.inputs = {modes_of(degree)};
   const int modes = steps.add_array("u", 1, {p, q});
-  steps.gather(0, modes);
+  steps.read(steps.add_access({.places = places_of_modes(degree)}), modes);
   const auto tables = collapsed_triangle(degree, line, line);
   const auto second = [&, index = p, cols = q](std::size_t derivative, const char* name) {
     std::vector<int> members;

@@ -112,7 +112,8 @@ TEST(kernel_separable, gives_way_to_collocation) {
 
 int num_contractions(const Wanted& wanted) {
   const auto program = kernel::build_program(input_of(wanted));
-  return static_cast<int>(std::ranges::count(program.steps, kernel::StepKind::contract, &kernel::Step::kind));
+  return static_cast<int>(
+      std::ranges::count_if(program.steps, [&](const kernel::Step& step) { return program.contracts(step); }));
 }
 
 TEST(kernel_separable, takes_no_more_products_than_the_form_needs) {

@@ -43,25 +43,52 @@ MatrixFamily& family(TensorProgram& p) {
   return p.families[static_cast<std::size_t>(step(p, StepKind::contract).family)];
 }
 
+/// Adds a step that changes the first array along an axis in place.
+void in_place(TensorProgram& p, FamilyKind kind, int axis, int member) {
+  p.families.push_back({.rows = {axis}, .cols = {axis}, .members = {member}, .kind = kind});
+  p.steps.push_back({.kind = StepKind::contract,
+                     .source = 0,
+                     .target = 0,
+                     .family = static_cast<int>(p.families.size()) - 1});
+}
+
 const std::vector<VerifierCase>& verifier_cases() {
   static const std::vector<VerifierCase> list{
-      {"gather_left_out", "is read before it is written", [](auto& p) { erase(p, StepKind::gather); }},
-      {"nodes_left_out", "is read before it is written", [](auto& p) { erase(p, StepKind::load_nodes); }},
+      {"read_left_out", "is read before it is written", [](auto& p) { erase(p, StepKind::read); }},
+      {"nodes_left_out", "is read before it is written",
+       [](auto& p) {
+         std::erase_if(p.steps, [&](const Step& of) { return p.moves(of, AccessKind::nodes); });
+       }},
       {"evaluation_left_out", "is read before it is written", [](auto& p) { erase(p, StepKind::evaluate); }},
-      {"gather_of_a_field_too_many", "gather of an unknown field",
-       [](auto& p) { step(p, StepKind::gather).field = 1; }},
-      {"gather_of_field_minus_one", "gather of an unknown field",
-       [](auto& p) { step(p, StepKind::gather).field = -1; }},
-      {"gather_into_nothing", "array -1 does not exist", [](auto& p) { step(p, StepKind::gather).target = -1; }},
-      {"gather_into_points", "the dofs do not fit",
-       [](auto& p) { step(p, StepKind::gather).target = p.input_slots[0].slot.array; }},
+      {"access_to_a_field_too_many", "access to an unknown field", [](auto& p) { p.accesses.front().field = 1; }},
+      {"access_to_field_minus_one", "access to an unknown field", [](auto& p) { p.accesses.front().field = -1; }},
+      {"read_by_no_access", "unknown access", [](auto& p) { step(p, StepKind::read).access = -1; }},
+      {"read_by_an_access_too_many", "unknown access", [](auto& p) { step(p, StepKind::read).access = 9; }},
+      {"read_of_an_output", "an access goes the other way",
+       [](auto& p) { step(p, StepKind::read).access = step(p, StepKind::write).access; }},
+      {"read_into_nothing", "array -1 does not exist", [](auto& p) { step(p, StepKind::read).target = -1; }},
+      {"read_into_points", "the dofs do not fit",
+       [](auto& p) { step(p, StepKind::read).target = p.input_slots[0].slot.array; }},
       {"nodes_without_element", "geometry nodes without an element", [](auto& p) { p.geometry = nullptr; }},
-      {"scatter_to_an_unknown_field", "scatter to an unknown field",
-       [](auto& p) { step(p, StepKind::scatter).field = 7; }},
-      {"scatter_of_an_unknown_array", "array 99 does not exist",
-       [](auto& p) { step(p, StepKind::scatter).source = 99; }},
-      {"scatter_of_points", "the dofs do not fit",
-       [](auto& p) { step(p, StepKind::scatter).source = p.input_slots[0].slot.array; }},
+      {"write_of_nodes", "an access goes the other way",
+       [](auto& p) { step(p, StepKind::write).access = step(p, StepKind::read).access; }},
+      {"weights_of_other_axes", "the weights do not fit",
+       [](auto& p) { in_place(p, FamilyKind::weights, p.arrays[0].axes.back(), 0); }},
+      {"butterfly_of_an_unknown_folding", "unknown folding",
+       [](auto& p) { in_place(p, FamilyKind::butterflies, p.arrays[0].axes.back(), 3); }},
+      {"butterfly_of_other_points", "the folding does not fit",
+       [](auto& p) {
+         p.foldings.emplace_back();
+         in_place(p, FamilyKind::butterflies, p.arrays[0].axes.back(), 0);
+       }},
+      {"weights_into_another_array", "changes", [](auto& p) {
+         in_place(p, FamilyKind::weights, p.arrays[0].axes.back(), 0);
+         p.steps.back().target = 1;
+       }},
+      {"write_of_an_unknown_array", "array 99 does not exist",
+       [](auto& p) { step(p, StepKind::write).source = 99; }},
+      {"write_of_points", "the dofs do not fit",
+       [](auto& p) { step(p, StepKind::write).source = p.input_slots[0].slot.array; }},
       {"unknown_family", "unknown family", [](auto& p) { step(p, StepKind::contract).family = 50; }},
       {"no_family", "unknown family", [](auto& p) { step(p, StepKind::contract).family = -1; }},
       {"unknown_matrix", "unknown matrix", [](auto& p) { family(p).members[0] = 50; }},
@@ -133,7 +160,7 @@ TEST(Merged, FunctionsThatAreNotLinearInTheTrialFunctionAreAFault) {
 TEST(Text, NamesEveryStepAndArray) {
   const auto program = good_program();
   const std::string text = program.to_string();
-  for (const char* word : {"gather", "load_nodes", "contract", "evaluate", "scatter"})
+  for (const char* word : {"read", "= nodes", "contract", "evaluate", "write output 0"})
     EXPECT_NE(text.find(word), std::string::npos) << word;
   for (const auto& array : program.arrays) EXPECT_NE(text.find("array " + array.name), std::string::npos);
 }

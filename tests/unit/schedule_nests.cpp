@@ -87,7 +87,7 @@ public:
     while (step(number).kind != StepKind::evaluate) ++number;
     return number;
   }
-  bool is_product(int number) const { return step(number).kind == StepKind::contract; }
+  bool is_product(int number) const { return program_.contracts(step(number)); }
   /// Says whether a product goes from points to points, as derivatives do.
   bool is_square(int number) const {
     const auto& family = program_.families[static_cast<std::size_t>(step(number).family)];
@@ -183,7 +183,7 @@ Schedule separable(const kernel::TensorProgram& program) {
   for (int s = 0; s < made.num_steps(); ++s) {
     if (s < evaluation) (void)made.memory(fmt::format("a{}", s), {made.step(s).target}, 0);
     if (s < evaluation) made.nest(made.step(s).target, made.is_product(s) ? made.direction(s) : -1, {{.step = s}});
-    if (s <= evaluation || made.step(s).kind == StepKind::scatter) continue;
+    if (s <= evaluation || made.step(s).kind == StepKind::write) continue;
     column.push_back({.step = s});
     result = made.step(s).target;
   }

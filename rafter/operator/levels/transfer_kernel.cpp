@@ -63,7 +63,10 @@ TransferKernel::TransferKernel(const TransferCells& cells, TransferDirection dir
   program_.launch = loops.launch;
   for (const auto& matrix : program.matrices)
     program_.matrices.push_back(matrix.is_data ? schedule::packed_table(matrix, program_.plan) : std::vector<double>{});
-  masks_ = program.masks;
+  for (const auto& factors : program.factors) {
+    const auto& access = program.access_of(factors);
+    factors_.push_back({access.kind == kernel::AccessKind::output, access.field});
+  }
   is_by_owners_ =
       direction == TransferDirection::prolongation && reads(program_.arguments, schedule::role::owned_begins, 0);
 }
@@ -94,10 +97,10 @@ void TransferKernel::add_cells(device::BufferRegistry& registry, const std::shar
 
 void TransferKernel::add_masks(device::BufferRegistry& registry, const std::shared_ptr<device::Device>& device) const {
   const bool prolongates = direction_ == TransferDirection::prolongation;
-  for (std::size_t i = 0; i < masks_.size(); ++i) {
+  for (std::size_t i = 0; i < factors_.size(); ++i) {
     if (!reads(program_.arguments, schedule::role::mask, static_cast<int>(i))) continue;
-    const bool is_coarse = masks_[i].is_of_output != prolongates;
-    const auto& field = is_coarse ? cells_.coarse : cells_.children[static_cast<std::size_t>(masks_[i].field)];
+    const bool is_coarse = factors_[i].is_of_output != prolongates;
+    const auto& field = is_coarse ? cells_.coarse : cells_.children[static_cast<std::size_t>(factors_[i].field)];
     registry.add(schedule::role::mask, static_cast<int>(i), field.factors_on(device).device_read());
   }
   if (!reads(program_.arguments, schedule::role::owned_begins, 0)) return;

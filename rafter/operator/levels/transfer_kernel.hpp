@@ -32,13 +32,18 @@ public:
                        const std::shared_ptr<device::Device>& device);
 
 private:
+  /// Where the numbers of role::mask come from.
+  struct FactorsOfField {
+    bool is_of_output = false;
+    int field = 0;
+  };
   void add_cells(device::BufferRegistry& registry, const std::shared_ptr<device::Device>& device);
   void add_masks(device::BufferRegistry& registry, const std::shared_ptr<device::Device>& device) const;
 
   const TransferCells& cells_;
   kernel::TransferDirection direction_;
   tune::GeneratedProgram program_;
-  std::vector<kernel::FieldMask> masks_;
+  std::vector<FactorsOfField> factors_;
   bool is_by_owners_ = false; ///< prolongation adds what cells own, by lists
   ProgramTables tables_;
   device::Array<std::int32_t> num_active_;
