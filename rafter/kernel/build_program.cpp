@@ -13,6 +13,7 @@ TensorProgram build_by_points(const ProgramInput& input) {
   program.function = input.function;
   program.tdim = input.function.tdim();
   program.inputs = input.fields.inputs;
+  program.batches = input.fields.batches;
   program.outputs = input.fields.outputs;
   program.contraction = tables.contraction();
   add_points(program, tables);

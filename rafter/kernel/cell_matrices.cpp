@@ -227,6 +227,7 @@ TensorProgram build_cell_matrices(const ProgramInput& given) {
   program.function = input.function;
   program.tdim = input.function.tdim();
   program.inputs = input.fields.inputs;
+  program.batches = input.fields.batches;
   program.outputs = input.fields.outputs;
   program.contraction = tables.contraction();
   if (is_constant) {

@@ -35,6 +35,7 @@ public:
     program_.tdim = dim_;
     program_.contraction = Contraction::separable;
     program_.inputs = input.fields.inputs;
+    program_.batches = input.fields.batches;
     program_.outputs = input.fields.outputs;
     const auto extents = input.fields.inputs.front().element->extents();
     program_.point_axes = steps_.add_axes(AxisKind::dof, extents, true);

@@ -13,6 +13,10 @@
 #include <rafter/kernel/contraction.hpp>
 #include <rafter/kernel/qfunction.hpp>
 
+namespace rafter::space {
+struct ElementLayout;
+}
+
 /// Tensor programs describe what is computed for one cell, without regard to hardware: a short list of steps on named
 /// arrays.
 namespace rafter::kernel {
@@ -108,7 +112,8 @@ struct ReferenceMatrix {
 
 enum class StepKind : std::uint8_t {
   read,     ///< target = numbers of the cell from outside, by an access
-  contract, ///< target(.., r, ..) (+)= sum_k matrix(r, k) source(.., k, ..) by a family; in place where both are one array
+  contract, ///< target(.., r, ..) (+)= sum_k matrix(r, k) source(.., k, ..) by a family; in place where both are one
+            ///< array
   evaluate, ///< the QFunction at every point, from input slots to output slots
   write     ///< numbers of the cell outside += source, by an access
 };
@@ -135,11 +140,28 @@ struct FieldUse {
   /// Element of the trial functions in outputs of programs for cell matrices; `components` then counts pairs of
   /// components. Null in all other outputs and inputs.
   std::shared_ptr<const element::Element> trial_element{};
+  int vector = 0;       ///< number of the vector that holds its unknowns, among those of the inputs or of the outputs
+  int pattern = 0;      ///< number of its gather pattern (BatchLayout); -1: cell matrices, which are not added up
   int num_dofs() const; ///< number of basis functions, or of pairs of them in cell matrices
 };
 inline auto members(const FieldUse& value) {
-  const auto& [kind, index, components, element, trial_element] = value;
-  return std::tie(kind, index, components, element, trial_element);
+  const auto& [kind, index, components, element, trial_element, vector, pattern] = value;
+  return std::tie(kind, index, components, element, trial_element, vector, pattern);
+}
+
+/// How a kernel finds its cells and their unknowns in memory.
+struct BatchLayout {
+  int cells_per_batch = 8;                             ///< cells of a batch, side by side in the data
+  std::vector<const space::ElementLayout*> patterns{}; ///< distinct gather patterns of the fields
+  /// Cells are those of lists (space::ListDofs), as those behind facets are: kernels read interior starts and strides
+  /// per cell, and always add.
+  bool has_lists = false;
+  const space::ElementLayout& pattern(int number) const { return *patterns[static_cast<std::size_t>(number)]; }
+  const space::ElementLayout& pattern_of(const FieldUse& use) const { return pattern(use.pattern); }
+};
+inline auto members(const BatchLayout& value) {
+  const auto& [cells_per_batch, patterns, has_lists] = value;
+  return std::tie(cells_per_batch, patterns, has_lists);
 }
 
 /// What a program reads or writes outside of its arrays.
@@ -199,6 +221,7 @@ struct TensorProgram {
   std::vector<double> points;  ///< points that are no grid, shape (point, tdim)
   std::vector<double> weights; ///< quadrature weights, shape (point)
   std::vector<FieldUse> inputs, outputs;
+  BatchLayout batches;
   std::vector<Access> accesses;
   std::vector<EntityFactors> factors;
   /// Element of an isoparametric map that the program evaluates; else null.
@@ -281,10 +304,11 @@ struct CellFields {
   int local_facet = -1;
   std::vector<FieldUse> inputs, outputs;
   std::shared_ptr<const element::Element> geometry; ///< element of the cell map
+  BatchLayout batches;
 };
 inline auto members(const CellFields& value) {
-  const auto& [quadrature, local_facet, inputs, outputs, geometry] = value;
-  return std::tie(quadrature, local_facet, inputs, outputs, geometry);
+  const auto& [quadrature, local_facet, inputs, outputs, geometry, batches] = value;
+  return std::tie(quadrature, local_facet, inputs, outputs, geometry, batches);
 }
 /// Says whether cells of a shape can be integrated on grids of points: it is a tensor shape, and the basis functions of
 /// all fields are products of functions along its axes.
@@ -312,7 +336,7 @@ struct CellData {
   std::vector<double> nodes;                     ///< geometry nodes, shape (node, axis)
   std::vector<double> stored_point, stored_cell; ///< shapes (point, slot) and (slot)
   std::vector<double> reference_normal;
-  std::vector<std::vector<double>> inputs; ///< unknowns for each input field, shape (component, dof)
+  std::vector<std::vector<double>> inputs;  ///< unknowns for each input field, shape (component, dof)
   std::vector<std::vector<double>> factors; ///< by EntityFactors, shape (component of the factors, dof of their field)
 };
 /// The results of a program for one cell.

@@ -56,13 +56,13 @@ void whole_run(Context& context, const EntryMove& move_entry, int total, const N
 class FieldAccess {
 public:
   FieldAccess(Context& context, int space, int components, const Placement& placement, EntryMove move_entry)
-      : context_(context), layout_(*context.input.access.spaces[static_cast<std::size_t>(space)]), space_(space),
-        components_(components), placement_(placement), move_entry_(std::move(move_entry)) {}
+      : context_(context), layout_(context.pattern(space)), space_(space), components_(components),
+        placement_(placement), move_entry_(std::move(move_entry)) {}
 
   /// `writes`: lanes without a cell take no part.
   void shared(bool writes, Statements& to) {
     if (layout_.num_runs == 0) return;
-    if (!context_.has_cell_lanes() || context_.input.has_lists)
+    if (!context_.has_cell_lanes() || context_.has_lists())
       shared_runs(true, to);
     else if (context_.has_dof_lists())
       listed_dofs(space::role::dof_entries, context_.batch(), writes, to);
@@ -72,7 +72,7 @@ public:
   bool has_interior() const { return !layout_.interior_dofs.empty(); }
   void interior(Statements& to) {
     if (!has_interior()) return;
-    if (context_.input.has_lists)
+    if (context_.has_lists())
       list_interior(to);
     else if (!context_.has_cell_lanes())
       partial_interior(to);
@@ -80,8 +80,8 @@ public:
       Statements full, partial;
       full_interior(full);
       partial_interior(partial);
-      to.push_back(branch(ieq(context_.num_active(), integer(context_.input.access.cells_per_batch)), block(full),
-                          block(partial)));
+      to.push_back(
+          branch(ieq(context_.num_active(), integer(context_.cells_per_batch())), block(full), block(partial)));
     }
   }
 
@@ -111,8 +111,7 @@ private:
     }
     Statements partial;
     each_listed_dof(list, number, context_.active_lanes(), partial);
-    to.push_back(branch(ieq(context_.num_active(), integer(context_.input.access.cells_per_batch)), block(full),
-                        block(partial)));
+    to.push_back(branch(ieq(context_.num_active(), integer(context_.cells_per_batch())), block(full), block(partial)));
   }
   std::vector<int> placed(const std::vector<int>& dofs) const {
     std::vector<int> entries;
@@ -209,7 +208,7 @@ private:
     const NodePtr start =
         context_.define_integer(to, "s", iload(buffer(space::role::interior_starts), context_.batch()));
     each_interior(to, nullptr, [&](const NodePtr& number) {
-      return context_.at_cell(iadd(start, imul(number, integer(context_.input.access.cells_per_batch))));
+      return context_.at_cell(iadd(start, imul(number, integer(context_.cells_per_batch()))));
     });
   }
   void partial_interior(Statements& to) {
@@ -242,8 +241,7 @@ private:
 class PatchAccess {
 public:
   PatchAccess(Context& context, int space, int components)
-      : context_(context), patch_(*context.input.access.spaces[static_cast<std::size_t>(space)]->patch), space_(space),
-        components_(components),
+      : context_(context), patch_(*context.pattern(space).patch), space_(space), components_(components),
         array_(context.work(context.fresh("patch"), std::int64_t{components} * patch_.num_nodes)) {}
 
   const std::string& array() const { return array_; }
@@ -333,7 +331,7 @@ struct Field {
 };
 Field field_of(const Context& context, int space, int components, const std::string& array,
                const Placement& placement) {
-  return {space, components, array, placement, *context.input.access.spaces[static_cast<std::size_t>(space)]};
+  return {space, components, array, placement, context.pattern(space)};
 }
 
 /// `alone`: the gather of cells without a patch.
@@ -378,17 +376,17 @@ void scatter_patches(Context& context, const Field& field, const std::string& ve
 
 } // namespace
 
-void gather(Context& context, int field, const std::string& target, const Placement& placement, Statements& to) {
-  const auto& use = context.program.inputs[static_cast<std::size_t>(field)];
-  const int space = context.input.access.input_spaces[static_cast<std::size_t>(field)];
-  const std::string vector =
-      context.global(role::input_vector, context.input.input_vectors[static_cast<std::size_t>(field)]);
+void gather(Context& context, const kernel::Access& from, const std::string& target, const Placement& placement,
+            Statements& to) {
+  const auto& use = context.program.field_of(from);
+  const int space = use.pattern;
+  const std::string vector = context.vector_of(from);
   FieldAccess access(context, space, use.components, placement,
                      [&](Statements& body, const NodePtr& index, const NodePtr& entry, const NodePtr&, bool) {
                        body.push_back(store(target, context.work_entry(entry), context.fetch(vector, index)));
                      });
-  if (moves_owned(context, false, field)) {
-    gather_owned(context, field, target, placement, to);
+  if (moves_owned(context, from)) {
+    gather_owned(context, from, target, placement, to);
     access.interior(to);
     return;
   }
@@ -400,16 +398,19 @@ void gather(Context& context, int field, const std::string& target, const Placem
   else
     to.insert(to.end(), runs.begin(), runs.end());
   access.interior(to);
-  announce(context, space, use.components, vector);
+  announce(context, from);
 }
 
-void announce(Context& context, int space, int components, const std::string& vector) {
-  if (context.input.has_lists || context.in_groups()) return;
-  const auto& layout = *context.input.access.spaces[static_cast<std::size_t>(space)];
+void announce(Context& context, const kernel::Access& access) {
+  if (context.has_lists() || context.in_groups()) return;
+  const auto& use = context.program.field_of(access);
+  const std::string vector = context.vector_of(access);
+  const int space = use.pattern;
+  const auto& layout = context.pattern(space);
   const auto buffer = [&](const char* role) { return context.global(role, space, Type::integer); };
   const NodePtr next = context.next_batch(), place = imul(next, integer(2));
   const std::int64_t numbers =
-      static_cast<std::int64_t>(layout.interior_dofs.size()) * components * context.input.access.cells_per_batch;
+      static_cast<std::int64_t>(layout.interior_dofs.size()) * use.components * context.cells_per_batch();
   const auto interior = [&] { return iload(buffer(space::role::interior_starts), next); };
   const auto touched = [&](int which) { return iload(buffer(space::role::first_touch), iadd(place, integer(which))); };
   const auto behind_interior = [&] { return iadd(interior(), integer(numbers)); };
@@ -428,7 +429,7 @@ void store_matrices(Context& context, int field, const std::string& source, Stat
   for (std::size_t f = 0; f < static_cast<std::size_t>(field); ++f)
     first += std::int64_t{outputs[f].components} * outputs[f].num_dofs();
   const auto& use = outputs[static_cast<std::size_t>(field)];
-  const int records = num_matrix_records(num_matrix_entries(context.program), context.input.access.cells_per_batch);
+  const int records = num_matrix_records(num_matrix_entries(context.program), context.cells_per_batch());
   const std::string matrices = context.global(role::output_vector, 0, Type::real, true);
   const NodePtr turn = idiv(context.batch(), records);
   const NodePtr record = context.define_integer(
@@ -446,7 +447,7 @@ namespace {
 /// Additions of the items that hold a cell: of all at once, or of one after the other.
 Statements by_items(Context& context, Statements adding) {
   const NodePtr num_active = context.num_active();
-  if (context.plan[key::scatter] == Scatter::atomic)
+  if (context.way == Way::atomic)
     return {branch(ilt(context.at_cell(integer(0)), num_active), block(std::move(adding)), block({}))};
   const std::string cell = context.fresh("turn");
   const NodePtr is_own = ieq(context.at_cell(integer(0)), variable(cell));
@@ -459,11 +460,10 @@ namespace {
 
 /// Stores the contributions of the cells to an output, where each cell has a place of its own. Items without a cell
 /// store, too.
-void store_cell_vector(Context& context, int field, const std::string& source, const Placement& placement,
-                       Statements& to) {
-  const int components = context.program.outputs[static_cast<std::size_t>(field)].components;
-  const std::string vector = context.global(
-      role::cell_vector, context.input.output_vectors[static_cast<std::size_t>(field)], Type::real, true);
+void store_cell_vector(Context& context, const kernel::FieldUse& use, const std::string& source,
+                       const Placement& placement, Statements& to) {
+  const int components = use.components;
+  const std::string vector = context.global(role::cell_vector, use.vector, Type::real, true);
   const auto num_dofs = static_cast<std::int64_t>(placement.dof_entries.size());
   const std::string entries = context.integers("dof_entries", placement.dof_entries);
   const std::string i = context.fresh("i");
@@ -481,19 +481,19 @@ void store_cell_vector(Context& context, int field, const std::string& source, c
 
 } // namespace
 
-void scatter(Context& context, int field, const std::string& source, const Placement& placement, Statements& to) {
-  const auto& use = context.program.outputs[static_cast<std::size_t>(field)];
-  if (use.trial_element != nullptr) return store_matrices(context, field, source, to);
-  if (has_cell_vectors(context.plan)) return store_cell_vector(context, field, source, placement, to);
-  const int space = context.input.access.output_spaces[static_cast<std::size_t>(field)];
-  const std::string vector = context.global(
-      role::output_vector, context.input.output_vectors[static_cast<std::size_t>(field)], Type::real, true);
+void scatter(Context& context, const kernel::Access& into, const std::string& source, const Placement& placement,
+             Statements& to) {
+  const auto& use = context.program.field_of(into);
+  if (use.trial_element != nullptr) return store_matrices(context, into.field, source, to);
+  if (context.way == Way::cell_vector) return store_cell_vector(context, use, source, placement, to);
+  const int space = use.pattern;
+  const std::string vector = context.vector_of(into);
   bool stores_interior = false;
   const auto touch = [&](Statements& body, const NodePtr& index, const NodePtr& entry, const NodePtr& active,
                          bool is_interior) {
     const NodePtr value = context.fitting(vector, context.load(source, context.work_entry(entry)));
-    const bool may_meet = may_run_in_any_order(context.plan);
-    if (may_meet && (!is_interior || context.input.has_lists)) // facets of a cell may add to its interior at once
+    const bool may_meet = may_run_in_any_order(context.way);
+    if (may_meet && (!is_interior || context.has_lists())) // facets of a cell may add to its interior at once
       body.push_back(atomic_add(vector, index, value, active));
     else if (!is_interior || !stores_interior)
       body.push_back(add(vector, index, value, active));
@@ -503,11 +503,11 @@ void scatter(Context& context, int field, const std::string& source, const Place
       body.push_back(store(vector, index, value, active));
   };
   FieldAccess access(context, space, use.components, placement, touch);
-  const bool is_by_owners = moves_owned(context, true, field);
-  if (is_by_owners || context.input.has_lists || !stores_first_touched(context.plan)) {
+  const bool is_by_owners = moves_owned(context, into);
+  if (is_by_owners || context.has_lists() || context.way != Way::first_touch) {
     Statements adding;
     if (is_by_owners)
-      scatter_owned(context, field, source, placement, adding);
+      scatter_owned(context, into, source, placement, adding);
     else
       access.shared(true, adding);
     access.interior(adding);
@@ -516,7 +516,7 @@ void scatter(Context& context, int field, const std::string& source, const Place
     return;
   }
   if (context.plan[key::stores] != Stores::streaming)
-    announce(context, space, use.components, vector); // else it would be fetched to be thrown out
+    announce(context, into); // else it would be fetched to be thrown out
   const NodePtr is_overwriting = ieq(iload(context.global(role::mode, 0, Type::integer), integer(0)), integer(0));
   Statements runs{branch(is_overwriting, block(clear_in_first_turn(context, space, vector)), block({}))};
   access.shared(true, runs);
@@ -537,12 +537,10 @@ void scatter(Context& context, int field, const std::string& source, const Place
 void scale(Context& context, int number, const std::string& target, const Placement& placement, Statements& to) {
   const auto& use = context.program.factors[static_cast<std::size_t>(number)];
   const auto& access = context.program.access_of(use);
-  const bool is_of_output = access.kind == kernel::AccessKind::output;
-  if (moves_owned(context, is_of_output, access.field)) return;
-  const auto field = static_cast<std::size_t>(access.field);
-  const int space = is_of_output ? context.input.access.output_spaces[field] : context.input.access.input_spaces[field];
-  const auto& layout = *context.input.access.spaces[static_cast<std::size_t>(space)];
-  const int components = context.program.field_of(access).components, per_factor = components / use.components;
+  if (moves_owned(context, access)) return;
+  const auto& field = context.program.field_of(access);
+  const auto& layout = context.program.batches.pattern_of(field);
+  const int components = field.components, per_factor = components / use.components;
   if (layout.num_runs == 0) return;
   const std::string factors = context.global(role::mask, number, Type::real32);
   const std::string dofs = context.integers("mask_entries", placed(placement, layout.run_dofs));

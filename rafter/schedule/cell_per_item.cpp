@@ -50,7 +50,7 @@ Plan for_items(Plan plan) {
 }
 
 std::optional<Schedule> schedule_cell_per_item(const LoweringInput& input, const Plan& plan) {
-  if (!input.target.has_groups || input.access.cells_per_batch > input.target.most_items) return std::nullopt;
+  if (!input.target.has_groups || input.program->batches.cells_per_batch > input.target.most_items) return std::nullopt;
   return schedule_cells(input, for_items(plan), has_cell_lanes(plan) ? CellPlace::lanes : CellPlace::items);
 }
 

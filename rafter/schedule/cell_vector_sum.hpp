@@ -10,7 +10,7 @@ inline constexpr const char* sum_places = "sum_places";
 } // namespace role
 
 /// y = sum of cell vectors (mode_0[0] = 0) or y += that sum (1), on entries begin .. end - 1 of y: the second pass of
-/// kernels that do not add to vectors (has_cell_vectors). Each item sums the terms of one entry in their order, so that
+/// kernels that do not add to vectors (Way::cell_vector). Each item sums the terms of one entry in their order, so that
 /// a result has the same bits in every run. The arguments are these and y (output_vector_0):
 ///   mode_0            {adds}
 ///   sum_starts_0      shape (entry + 1): number of terms of the entries before

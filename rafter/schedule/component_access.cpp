@@ -12,10 +12,10 @@ namespace {
 /// The places of the numbers of one component in a vector of interiors.
 class InteriorNumbers {
 public:
-  InteriorNumbers(Context& context, int space, int components, NodePtr component, const Placement& placement)
-      : context_(context), starts_(context.global(space::role::interior_starts, space, Type::integer)),
-        components_(components), component_(std::move(component)) {
-    for (const int dof : context.input.access.spaces[static_cast<std::size_t>(space)]->interior_dofs)
+  InteriorNumbers(Context& context, const kernel::FieldUse& use, NodePtr component, const Placement& placement)
+      : context_(context), starts_(context.global(space::role::interior_starts, use.pattern, Type::integer)),
+        components_(use.components), component_(std::move(component)) {
+    for (const int dof : context.program.batches.pattern_of(use).interior_dofs)
       entries_.push_back(placement.dof_entries[static_cast<std::size_t>(dof)]);
   }
 
@@ -24,7 +24,7 @@ public:
 
   /// Batches without padded lanes go by `full`, others by `partial`.
   static NodePtr in_full_batches(Context& context, Statements full, Statements partial) {
-    return branch(ieq(context.num_active(), integer(context.input.access.cells_per_batch)), block(std::move(full)),
+    return branch(ieq(context.num_active(), integer(context.cells_per_batch())), block(std::move(full)),
                   block(std::move(partial)));
   }
   /// Calls move(index in the vector, number of the dof) for each dof of a full batch.
@@ -48,7 +48,7 @@ public:
 
 private:
   NodePtr number(NodePtr dof) const { return iadd(imul(std::move(dof), integer(components_)), component_); }
-  int cells() const { return context_.input.access.cells_per_batch; }
+  int cells() const { return context_.cells_per_batch(); }
 
   Context& context_;
   std::string starts_;
@@ -59,17 +59,15 @@ private:
 
 } // namespace
 
-bool has_interior_alone(const LoweringInput& input, int space) {
-  const auto& layout = *input.access.spaces[static_cast<std::size_t>(space)];
-  return !input.has_lists && layout.num_runs == 0 && !layout.interior_dofs.empty();
+bool has_interior_alone(const kernel::TensorProgram& program, const kernel::FieldUse& use) {
+  const auto& layout = program.batches.pattern_of(use);
+  return !program.batches.has_lists && layout.num_runs == 0 && !layout.interior_dofs.empty();
 }
 
-std::vector<NodePtr> gather_component(Context& context, int field, const Placement& placement, const NodePtr& component,
-                                      Statements& to) {
-  const auto position = static_cast<std::size_t>(field);
-  const InteriorNumbers numbers(context, context.input.access.input_spaces[position],
-                                context.program.inputs[position].components, component, placement);
-  const std::string vector = context.global(role::input_vector, context.input.input_vectors[position]);
+std::vector<NodePtr> gather_component(Context& context, const kernel::Access& access, const Placement& placement,
+                                      const NodePtr& component, Statements& to) {
+  const InteriorNumbers numbers(context, context.program.field_of(access), component, placement);
+  const std::string vector = context.vector_of(access);
   const auto size = static_cast<std::int64_t>(placement.dof_entries.size());
   const std::string taken = context.work(context.fresh("own"), size),
                     padded = context.work(context.fresh("padded"), size);
@@ -90,13 +88,10 @@ std::vector<NodePtr> gather_component(Context& context, int field, const Placeme
   return values;
 }
 
-void scatter_component(Context& context, int field, const Placement& placement, const NodePtr& component,
-                       const std::vector<NodePtr>& values, Statements& to) {
-  const auto position = static_cast<std::size_t>(field);
-  const InteriorNumbers numbers(context, context.input.access.output_spaces[position],
-                                context.program.outputs[position].components, component, placement);
-  const std::string vector =
-      context.global(role::output_vector, context.input.output_vectors[position], Type::real, true);
+void scatter_component(Context& context, const kernel::Access& access, const Placement& placement,
+                       const NodePtr& component, const std::vector<NodePtr>& values, Statements& to) {
+  const InteriorNumbers numbers(context, context.program.field_of(access), component, placement);
+  const std::string vector = context.vector_of(access);
   const std::string padded = context.work(context.fresh("padded"), static_cast<std::int64_t>(values.size()));
   const auto moved = [&](bool overwrites) {
     Statements full, partial;

@@ -10,14 +10,14 @@
 namespace rafter::schedule {
 
 /// Says whether a field's dofs all lie in the interior of cells.
-bool has_interior_alone(const LoweringInput& input, int space);
+bool has_interior_alone(const kernel::TensorProgram& program, const kernel::FieldUse& use);
 
-/// Loads component `component` of input field `field`; the value of each entry of its array, in registers.
-/// `placement`: of the dofs in a component of the array.
-std::vector<NodePtr> gather_component(Context& context, int field, const Placement& placement, const NodePtr& component,
-                                      Statements& to);
-/// Stores or adds component `component` of output field `field`. `values`: of each entry of its array.
-void scatter_component(Context& context, int field, const Placement& placement, const NodePtr& component,
-                       const std::vector<NodePtr>& values, Statements& to);
+/// Loads component `component` of an input field; the value of each entry of its array, in registers. `placement`: of
+/// the dofs in a component of the array.
+std::vector<NodePtr> gather_component(Context& context, const kernel::Access& access, const Placement& placement,
+                                      const NodePtr& component, Statements& to);
+/// Stores or adds component `component` of an output field. `values`: of each entry of its array.
+void scatter_component(Context& context, const kernel::Access& access, const Placement& placement,
+                       const NodePtr& component, const std::vector<NodePtr>& values, Statements& to);
 
 } // namespace rafter::schedule

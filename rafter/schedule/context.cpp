@@ -20,7 +20,7 @@ ParallelAxis axis_of(CellPlace place) {
 
 Context::Context(const LoweringInput& lowering, const Plan& chosen, const Schedule& schedule)
     : input(lowering), program(*lowering.program), plan(chosen), parallel_axis(axis_of(schedule.cell_place)),
-      subbatches(schedule.subbatches) {
+      way(schedule.way), subbatches(schedule.subbatches) {
   result.vector_width = has_lanes() ? chosen[key::vector_width] : 1;
 }
 
@@ -46,7 +46,9 @@ Type Context::type_of(const std::string& role, int index) const {
   };
   if (role == role::stored_point || role == role::stored_cell) return of(plan[key::storage]);
   if (role == role::matrix || role == role::points || role == role::weights) return of(plan[key::compute]);
-  const bool is_trial = role == role::input_vector && index < input.num_trial_vectors;
+  const bool is_trial = role == role::input_vector && std::ranges::any_of(program.inputs, [&](const auto& use) {
+                          return use.vector == index && use.kind == kernel::AtomKind::reference_trial;
+                        });
   return is_trial || role == role::output_vector || role == role::cell_vector ? of(plan[key::accumulate]) : Type::real;
 }
 
@@ -127,7 +129,7 @@ void Context::announce_row(const std::string& role, int numbers) {
   if (!plan[key::prefetch] || !has_cell_lanes()) return;
   const std::string buffer = global(role);
   if (std::ranges::find(streams, buffer, &Stream::vector) != streams.end()) return;
-  const std::int64_t num_entries = std::int64_t{numbers} * input.access.cells_per_batch;
+  const std::int64_t num_entries = std::int64_t{numbers} * cells_per_batch();
   const NodePtr size = integer(num_entries);
   const NodePtr row = iload(global(role::data_rows, 0, Type::integer), next_batch());
   streams.push_back({buffer, imul(row, size), imul(iadd(row, integer(1)), size), num_entries});

@@ -41,19 +41,29 @@ public:
   const kernel::TensorProgram& program;
   const Plan& plan;
   ParallelAxis parallel_axis;            ///< axis of the statements that are made now
+  const Way way;                         ///< how results are added to vectors
   const int subbatches;                  ///< sub-batches that work arrays hold side by side
   NodePtr subbatch_of_pass = integer(0); ///< the one of them that the statements made now are for
   LoopProgram result;
   std::vector<Stream> streams;                    ///< streams that gather and scatter come to next
   Statements before_subbatches, after_subbatches; ///< statements of a batch, around the loop over its sub-batches
 
+  int cells_per_batch() const { return program.batches.cells_per_batch; }
+  bool has_lists() const { return program.batches.has_lists; }
+  const space::ElementLayout& pattern(int number) const { return program.batches.pattern(number); }
+  /// The vector of an input or output field, the one that is read, or written.
+  std::string vector_of(const kernel::Access& access) {
+    const bool is_written = access.kind == kernel::AccessKind::output;
+    return global(is_written ? role::output_vector : role::input_vector, program.field_of(access).vector, Type::real,
+                  is_written);
+  }
   bool in_groups() const { return schedule::has_items(plan); }
   bool has_lanes() const { return has_cell_lanes() || has_point_lanes(); }
   bool has_items() const { return parallel_axis == ParallelAxis::item; }
   bool has_cell_lanes() const { return parallel_axis == ParallelAxis::cell; }
   bool has_point_lanes() const { return parallel_axis == ParallelAxis::point; }
   /// Sub-batches of a batch.
-  int num_subbatches() const { return has_lanes() ? input.access.cells_per_batch / plan[key::vector_width] : 1; }
+  int num_subbatches() const { return has_lanes() ? cells_per_batch() / plan[key::vector_width] : 1; }
   /// Turns that they take.
   int num_passes() const { return num_subbatches() / subbatches; }
   /// Number of the pass: the variable of the loop over them.
@@ -81,7 +91,7 @@ public:
   NodePtr at_point(NodePtr start) const { return has_point_lanes() ? iadd(std::move(start), lane()) : start; }
   /// Element of a global array with one entry per cell of a batch: entry * cells + cell, as whole registers.
   NodePtr cell_entry(NodePtr entry) const {
-    if (!has_cell_lanes()) return at_cell(imul(std::move(entry), integer(input.access.cells_per_batch)));
+    if (!has_cell_lanes()) return at_cell(imul(std::move(entry), integer(cells_per_batch())));
     return iadd(first_of_subbatch(std::move(entry)), lane());
   }
   /// The first lane of such an element, with cells in lanes.
@@ -131,11 +141,11 @@ public:
 
   /// Says whether cells of this layout are gathered by patches, one of their children in each sub-batch.
   bool has_patches(const space::ElementLayout& layout) const {
-    return layout.patch != nullptr && plan[key::patches] && has_cell_lanes() && subbatches == 1 && !input.has_lists &&
+    return layout.patch != nullptr && plan[key::patches] && has_cell_lanes() && subbatches == 1 && !has_lists() &&
            num_subbatches() == static_cast<int>(layout.patch->corners.size());
   }
   /// Says whether cells find their dofs by an index of each.
-  bool has_dof_lists() const { return plan[key::indices] == Indices::dofs && has_cell_lanes() && !input.has_lists; }
+  bool has_dof_lists() const { return plan[key::indices] == Indices::dofs && has_cell_lanes() && !has_lists(); }
   /// Element of a global array with one entry per patch of a batch.
   NodePtr patch_entry(NodePtr entry) const {
     return iadd(imul(std::move(entry), integer(plan[key::vector_width])), lane());

@@ -5,9 +5,9 @@
 
 namespace rafter::schedule {
 
-DofAccess::DofAccess(Context& context, int space, int components)
-    : context_(context), layout_(*context.input.access.spaces[static_cast<std::size_t>(space)]), space_(space),
-      components_(components), places_(layout_.run_dofs.size() + layout_.interior_dofs.size()) {
+DofAccess::DofAccess(Context& context, const kernel::FieldUse& use)
+    : context_(context), layout_(context.program.batches.pattern_of(use)), space_(use.pattern),
+      components_(use.components), places_(layout_.run_dofs.size() + layout_.interior_dofs.size()) {
   int place = 0;
   for (const auto* dofs : {&layout_.run_dofs, &layout_.interior_dofs})
     for (const int dof : *dofs) places_[static_cast<std::size_t>(dof)] = place++;

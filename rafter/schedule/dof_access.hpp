@@ -13,8 +13,7 @@ namespace rafter::schedule {
 /// its number there.
 class DofAccess {
 public:
-  /// `space`: gather pattern of the field.
-  DofAccess(Context& context, int space, int components);
+  DofAccess(Context& context, const kernel::FieldUse& use);
 
   /// Calls move(to, index in the vector, component, is of the interior) for all components of the dof with this number
   /// in the cell.

@@ -11,7 +11,7 @@ namespace rafter::schedule {
 namespace {
 
 /// Items for the cells of a batch: one for each, or one whose lanes hold them.
-int items_of_batch(const Context& context) { return context.has_items() ? context.input.access.cells_per_batch : 1; }
+int items_of_batch(const Context& context) { return context.has_items() ? context.cells_per_batch() : 1; }
 
 /// `of_batch` for so many batches from `first` on, one after the other.
 NodePtr in_turn(const NodePtr& first, NodePtr count, NodePtr of_batch) {
@@ -21,7 +21,7 @@ NodePtr in_turn(const NodePtr& first, NodePtr count, NodePtr of_batch) {
 
 /// The batches of a group side by side. The last group of a run may have fewer.
 LoopProgram with_batches_in_items(Context& context, Statements of_batch) {
-  const int cells = context.input.access.cells_per_batch;
+  const int cells = context.cells_per_batch();
   const auto& target = context.input.target;
   // Groups of a processor are what runs in step. A graphics processor hides latencies by what else a compute unit
   // holds, which takes few groups: those of one warp would fill half of an NVIDIA multiprocessor.

@@ -20,7 +20,7 @@ bool can_have_points_in_items(const LoweringInput& input, const Plan& plan) {
   return input.target.has_groups && program.is_grid() && program.tdim > 1 && program.factors.empty() &&
          !program.function.outputs.empty() && kernel::has_tests_alone(program.function) &&
          std::ranges::all_of(program.accesses, is_in_order) && std::ranges::all_of(program.outputs, adds) &&
-         !input.has_lists && plan[key::scatter] != Scatter::coloured;
+         !program.batches.has_lists && plan[key::scatter] != Scatter::coloured;
 }
 
 bool take_cells(Schedule& schedule, const LoweringInput& input, const Plan& plan) {
@@ -33,7 +33,7 @@ bool take_cells(Schedule& schedule, const LoweringInput& input, const Plan& plan
   for (const auto& memory : schedule.memories)
     if (memory.space == Space::work) work_bytes += std::int64_t{size_of(*input.program, memory)} * bytes;
   const std::int64_t most_work = input.target.most_group_work_bytes;
-  for (int count = std::min(plan[key::cells], input.access.cells_per_batch); count > 0; count /= 2) {
+  for (int count = std::min(plan[key::cells], input.program->batches.cells_per_batch); count > 0; count /= 2) {
     schedule.cells = count;
     const int most = count == 1 ? input.target.most_items : std::min(enough_items, input.target.most_items);
     const bool has_stack = most_work == 0 || of_cell * count * work_bytes <= most_work;

@@ -9,7 +9,7 @@
 #include <rafter/schedule/point_stage.hpp>
 
 /// Parts that nests are made of: access to vectors, contractions of lines, the loops of a batch. A batch holds
-/// VectorAccess::cells_per_batch cells, in a loop, in items, or key::vector_width of them (a sub-batch) in SIMD lanes.
+/// BatchLayout::cells_per_batch cells, in a loop, in items, or key::vector_width of them (a sub-batch) in SIMD lanes.
 /// A pass handles one or several sub-batches, whose numbers stand side by side in work arrays.
 namespace rafter::schedule {
 
@@ -23,18 +23,20 @@ struct Placement {
 /// The places of the dofs of an access in one component of an array, by itself.
 Placement places_of_dofs(const kernel::TensorProgram& program, const kernel::Access& access, int array);
 
-/// Loads the dofs of input field `field` into work buffer `target`.
-void gather(Context& context, int field, const std::string& target, const Placement& placement, Statements& to);
-/// Adds work buffer `source` to the output vector. In cell integrals that start a vector (mode_0 = 0), the first batch
-/// that touches an entry stores instead of adding.
-void scatter(Context& context, int field, const std::string& source, const Placement& placement, Statements& to);
+/// Loads the dofs of an input field into work buffer `target`.
+void gather(Context& context, const kernel::Access& access, const std::string& target, const Placement& placement,
+            Statements& to);
+/// Adds work buffer `source` to the vector of an output field. In cell integrals that start a vector (mode_0 = 0), the
+/// first batch that touches an entry stores instead of adding.
+void scatter(Context& context, const kernel::Access& access, const std::string& source, const Placement& placement,
+             Statements& to);
 /// Multiplies the dofs of work buffer `target` that cells share by the program's factors of this number (role::mask).
 void scale(Context& context, int number, const std::string& target, const Placement& placement, Statements& to);
 /// Loads the geometry nodes of the batch into work buffer `target`.
 void load_nodes(Context& context, const std::string& target, const Placement& placement, Statements& to);
 
-/// Announces the entries of `vector` that the next batch is the first to touch, as a stream.
-void announce(Context& context, int space, int components, const std::string& vector);
+/// Announces the entries of its vector that the next batch is the first to touch, as a stream.
+void announce(Context& context, const kernel::Access& access);
 
 /// Adds prefetches of what gather and scatter of the next batch will access, spread over the loops of `body` that
 /// compute most: all at once they would fill the request queue of the cache and stall.

@@ -16,13 +16,8 @@
 #include <rafter/schedule/simd_cells.hpp>
 #include <rafter/schedule/simd_points.hpp>
 #include <rafter/schedule/slab.hpp>
-#include <rafter/space/layout.hpp>
 
 namespace rafter::schedule {
-
-int VectorAccess::patches_per_batch(const space::ElementLayout& layout) const {
-  return layout.patch == nullptr ? 0 : cells_per_batch / static_cast<int>(layout.patch->corners.size());
-}
 
 std::int64_t num_matrix_entries(const kernel::TensorProgram& program) {
   std::int64_t result = 0;
@@ -56,7 +51,7 @@ std::span<const Mapping> named_mappings() {
               .schedule = schedule_simd_points,
               .keys = keys_of_host(),
               .is_tried = may_try_simd_points,
-              .stored_order = StoredOrder::by_cell},
+              .stores_points_of_cell = true},
       Mapping{.name = "plain",
               .description = "one cell after the other, scalars only",
               .schedule = schedule_plain,
@@ -72,7 +67,7 @@ std::span<const Mapping> named_mappings() {
               .schedule = schedule_slab,
               .keys = keys_of_slab(),
               .is_tried = never_tried,
-              .stored_order = StoredOrder::by_cell,
+              .stores_points_of_cell = true,
               .has_items = true,
               .has_points_in_items = true},
       Mapping{.name = "point_per_item",
@@ -80,7 +75,7 @@ std::span<const Mapping> named_mappings() {
               .schedule = schedule_point_per_item,
               .keys = keys_of_point_per_item(),
               .is_tried = never_tried,
-              .stored_order = StoredOrder::by_cell,
+              .stores_points_of_cell = true,
               .has_items = true,
               .has_points_in_items = true},
       Mapping{.name = std::string(assembled_mapping),
@@ -137,6 +132,10 @@ Choice choose_mapping(const LoweringInput& input, const Plan& plan) {
     throw base::InternalError("no mapping accepts axes whose extents depend on other indices");
   const auto tried = [&](const Mapping& mapping) -> Choice {
     auto schedule = mapping.schedule(input, plan);
+    if (schedule) {
+      auto taken = plan;
+      schedule->way = way_of(taken.set(key::mapping, mapping));
+    }
     return {&mapping, schedule ? std::make_shared<const Schedule>(std::move(*schedule)) : nullptr};
   };
   if (auto choice = tried(plan[key::mapping]); choice.schedule != nullptr) return choice;
@@ -152,22 +151,38 @@ bool may_have_lanes(const Plan& plan) {
 bool has_cell_lanes(const Plan& plan) {
   return (plan[key::mapping].name == "simd_cells" || has_items(plan)) && may_have_lanes(plan);
 }
-bool stores_first_touched(const Plan& plan) {
-  return !has_items(plan) || (has_cell_lanes(plan) && plan[key::scatter] == Scatter::coloured);
+StoredOrder stored_order(const Plan& plan, int cells_per_batch) {
+  if (plan[key::mapping].stores_points_of_cell) return {.cells = 0};
+  return {.cells = has_cell_lanes(plan) ? plan[key::vector_width] : cells_per_batch}; // what lanes take at a time
 }
-bool may_run_in_any_order(const Plan& plan) { return has_items(plan) && plan[key::scatter] != Scatter::coloured; }
-bool has_cell_vectors(const Plan& plan) { return has_items(plan) && plan[key::scatter] == Scatter::two_pass; }
+std::string_view name(Way way) {
+  static constexpr std::array names{"first touch", "in turn", "atomic", "cell vector"};
+  return names.at(static_cast<std::size_t>(way));
+}
+Way way_of(const Plan& plan) {
+  if (!has_items(plan)) return Way::first_touch;
+  switch (plan[key::scatter]) {
+  case Scatter::coloured:
+    break;
+  case Scatter::atomic:
+    return Way::atomic;
+  case Scatter::two_pass:
+    return Way::cell_vector;
+  }
+  return has_cell_lanes(plan) ? Way::first_touch : Way::in_turn;
+}
 
 LoopProgram lower(const LoweringInput& input, Plan& plan, const Choice& choice) {
   const Mapping& chosen = *choice.mapping;
+  const int cells_per_batch = input.program->batches.cells_per_batch;
   const auto divides = [&] {
     return plan[key::vector_width] > 0 && plan[key::subbatches] > 0 &&
-           input.access.cells_per_batch % (plan[key::vector_width] * plan[key::subbatches]) == 0;
+           cells_per_batch % (plan[key::vector_width] * plan[key::subbatches]) == 0;
   };
   const bool has_lanes = !chosen.has_items || (!chosen.has_points_in_items && plan[key::vector_width] > 1);
   if (has_lanes && !divides())
     throw base::InternalError(fmt::format(
-        "batches of {} cells do not divide into groups of {}", input.access.cells_per_batch,
+        "batches of {} cells do not divide into groups of {}", cells_per_batch,
         plan[key::subbatches] == 1 ? fmt::format("{}", plan[key::vector_width])
                                    : fmt::format("{} x {}", plan[key::subbatches], plan[key::vector_width])));
   plan.set(key::mapping, chosen);

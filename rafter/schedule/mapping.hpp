@@ -15,9 +15,6 @@ namespace rafter::kernel {
 struct ReferenceMatrix;
 struct TensorProgram;
 } // namespace rafter::kernel
-namespace rafter::space {
-struct ElementLayout;
-}
 
 namespace rafter::schedule {
 
@@ -32,38 +29,18 @@ namespace role {
 inline constexpr const char* cell_vector = "cell_vector";
 } // namespace role
 
-/// The places of the unknowns of a kernel's fields in vectors.
-struct VectorAccess {
-  std::vector<const space::ElementLayout*> spaces; ///< distinct gather patterns
-  std::vector<int> input_spaces;                   ///< pattern of each input field
-  std::vector<int> output_spaces; ///< pattern of each output field; -1: cell matrices, which are not added
-  int cells_per_batch = 8;        ///< cells of a batch, side by side in the data
-  /// Number of patches in a batch of these cells; 0 where cells are gathered one by one.
-  int patches_per_batch(const space::ElementLayout& layout) const;
-};
-inline auto members(const VectorAccess& value) {
-  const auto& [spaces, input_spaces, output_spaces, cells_per_batch] = value;
-  return std::tie(spaces, input_spaces, output_spaces, cells_per_batch);
-}
-
-/// The order of the data that set-up stores per point.
-enum class StoredOrder : std::uint8_t {
-  by_batch, ///< shape (batch, sub-batch of LoweringInput::interleave cells, point, slot, cell of the sub-batch)
-  by_cell   ///< shape (cell, slot, point), and room for the lanes behind the last point
+/// The order in memory of the numbers that set-up stores per point, which the kernel that reads them asks for.
+struct StoredOrder {
+  /// Cells side by side: shape (batch, part of so many cells, point, slot, cell of the part). 0: shape (cell, slot,
+  /// point), and room for the lanes behind the last point.
+  int cells = 0;
+  bool operator==(const StoredOrder&) const = default;
 };
 
-/// The input of a mapping: a tensor program and the places of its fields in vectors.
+/// The input of a mapping: a tensor program, and the order of what it stores.
 struct LoweringInput {
   const kernel::TensorProgram* program = nullptr;
-  VectorAccess access;
-  std::vector<int> input_vectors, output_vectors; ///< number of the vector of each input and output field
-  int num_trial_vectors = 0;                      ///< input vectors of lower numbers hold trial functions
-  StoredOrder stored_order =
-      StoredOrder::by_batch; ///< memory layout of the stored point data, fixed by the kernel that reads them
-  int interleave = 0; ///< cells side by side in the stored point data, fixed by the kernel that reads them; 0: a batch
-  /// Cells are those of lists (space::ListDofs), as those behind facets are: kernels read interior starts and strides
-  /// per lane, and always add.
-  bool has_lists = false;
+  StoredOrder stored;
   Target target;
 };
 
@@ -76,9 +53,9 @@ struct Mapping {
   std::span<const Key* const> keys; ///< those of its plans beside what all plans have
   /// Says whether the planner may choose it on a target with its axes. Null: it may.
   bool (*is_tried)(const PlanningProblem& problem, const Plan& plan) = nullptr;
-  StoredOrder stored_order = StoredOrder::by_batch; ///< order that its kernels read
-  bool has_items = false;                           ///< cells or points stand in the items of groups, not in lanes
-  bool has_points_in_items = false;                 ///< points do, those of a cell across several items
+  bool stores_points_of_cell = false; ///< its kernels read the stored numbers of a cell point after point
+  bool has_items = false;             ///< cells or points stand in the items of groups, not in lanes
+  bool has_points_in_items = false;   ///< points do, those of a cell across several items
   bool has_axes(const Target& target) const { return has_items ? target.has_groups : target.has_lanes; }
 };
 
@@ -127,14 +104,22 @@ bool has_items(const Plan& plan);
 bool may_have_lanes(const Plan& plan);
 /// Says whether cells stand in SIMD lanes, of a host or of an item.
 bool has_cell_lanes(const Plan& plan);
-/// Says whether kernels of a lowered plan store what they are the first to touch in a run that starts a vector. Other
-/// kernels always add, to vectors that are cleared before.
-bool stores_first_touched(const Plan& plan);
-/// Says whether batches of such a kernel may run in any order, also at the same time, whatever unknowns they share.
-bool may_run_in_any_order(const Plan& plan);
-/// Says whether such a kernel stores what cells contribute to each output in a vector of its own instead of adding it:
-/// role::cell_vector, shape (batch, component, dof, cell of the batch).
-bool has_cell_vectors(const Plan& plan);
+/// The order of stored numbers that kernels of a lowered plan read, from batches of so many cells.
+StoredOrder stored_order(const Plan& plan, int cells_per_batch);
+/// How kernels add what cells contribute to vectors.
+enum class Way : std::uint8_t {
+  first_touch, ///< what a batch is the first to touch, in a run that starts a vector, is stored; all else is added
+  in_turn,     ///< added by the cells of a batch one after the other, to vectors that are cleared before
+  atomic,      ///< added by atomic operations, to vectors that are cleared before
+  /// Stored in a vector of its own for each output, role::cell_vector, shape (batch, component, dof, cell of the
+  /// batch).
+  cell_vector
+};
+std::string_view name(Way way); ///< "first touch", "in turn", "atomic", "cell vector"
+/// That of the kernels of a lowered plan. Cells of lists, those behind facets, never store what they touch first.
+Way way_of(const Plan& plan);
+/// Says whether batches may run in any order, also at the same time, whatever unknowns they share.
+inline bool may_run_in_any_order(Way way) { return way == Way::atomic || way == Way::cell_vector; }
 
 /// Lowers by the choice, whose name the plan gets; verified. Throws InternalError where the sub-batches that the plan
 /// takes at a time do not divide the cells of the batch.

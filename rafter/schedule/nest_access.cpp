@@ -25,25 +25,22 @@ void NestSteps::read_field(const kernel::Step& step, int into, Statements& to) {
   if (is_of_component(step.target)) return read_component(step, into, to);
   if (!is_of_whole_cell(step.target)) return read_dofs(step, into, to);
   const auto& access = program_.access(step.access);
-  gather(context_, access.field, memories_.name(into), memories_.placement(into, step.target, access), to);
+  gather(context_, access, memories_.name(into), memories_.placement(into, step.target, access), to);
 }
 
 void NestSteps::read_component(const kernel::Step& step, int into, Statements& to) {
-  const auto field = static_cast<std::size_t>(program_.access(step.access).field);
-  const std::span axes = std::span(program_.array(step.target).axes).subspan(1);
-  announce(context_, context_.input.access.input_spaces[field], program_.inputs[field].components,
-           context_.global(role::input_vector, context_.input.input_vectors[field]));
   const auto& access = program_.access(step.access);
-  const auto numbers = gather_component(context_, access.field, places_of_dofs(program_, access, step.target),
+  const std::span axes = std::span(program_.array(step.target).axes).subspan(1);
+  announce(context_, access);
+  const auto numbers = gather_component(context_, access, places_of_dofs(program_, access, step.target),
                                         values_.indices.at(component_axis(program_, step.target)), to);
   for (std::size_t k = 0; k < numbers.size(); ++k)
     values_.write(step.target, into, numbered(program_, values_.indices, axes, static_cast<int>(k)), numbers[k], to);
 }
 
 void NestSteps::read_dofs(const kernel::Step& step, int into, Statements& to) {
-  const auto field = static_cast<std::size_t>(program_.access(step.access).field);
-  const DofAccess access(context_, context_.input.access.input_spaces[field], program_.inputs[field].components);
-  const std::string vector = context_.global(role::input_vector, context_.input.input_vectors[field]);
+  const DofAccess access(context_, program_.field_of(program_.access(step.access)));
+  const std::string vector = context_.vector_of(program_.access(step.access));
   each_dof(step.target, [&](const EntryIndices& first) {
     access.each_component(number_in_cell(context_, step.target, first), to,
                           [&](Statements& body, const NodePtr& index, int c, bool) {
@@ -84,29 +81,24 @@ void NestSteps::write_field(const kernel::Step& step, int from, Statements& to) 
   if (is_of_component(step.source)) return write_component(step, from, to);
   if (!is_of_whole_cell(step.source)) return write_dofs(step, from, to);
   const auto& access = program_.access(step.access);
-  scatter(context_, access.field, memories_.name(from), memories_.placement(from, step.source, access), to);
+  scatter(context_, access, memories_.name(from), memories_.placement(from, step.source, access), to);
 }
 
 void NestSteps::write_component(const kernel::Step& step, int from, Statements& to) {
-  const auto field = static_cast<std::size_t>(program_.access(step.access).field);
+  const auto& access = program_.access(step.access);
   const std::span axes = std::span(program_.array(step.source).axes).subspan(1);
-  if (context_.plan[key::stores] != Stores::streaming)
-    announce(context_, context_.input.access.output_spaces[field], program_.outputs[field].components,
-             context_.global(role::output_vector, context_.input.output_vectors[field], Type::real, true));
+  if (context_.plan[key::stores] != Stores::streaming) announce(context_, access);
   std::vector<NodePtr> numbers;
   for (int k = 0; k < program_.num_entries(step.source); ++k)
     numbers.push_back(values_.read(step.source, from, numbered(program_, values_.indices, axes, k), to));
-  const auto& access = program_.access(step.access);
-  scatter_component(context_, access.field, places_of_dofs(program_, access, step.source),
+  scatter_component(context_, access, places_of_dofs(program_, access, step.source),
                     values_.indices.at(component_axis(program_, step.source)), numbers, to);
 }
 
 void NestSteps::write_dofs(const kernel::Step& step, int from, Statements& to) {
-  if (has_cell_vectors(context_.plan)) return write_cell_vector(step, from, to);
-  const auto field = static_cast<std::size_t>(program_.access(step.access).field);
-  const DofAccess access(context_, context_.input.access.output_spaces[field], program_.outputs[field].components);
-  const std::string vector =
-      context_.global(role::output_vector, context_.input.output_vectors[field], Type::real, true);
+  if (context_.way == Way::cell_vector) return write_cell_vector(step, from, to);
+  const DofAccess access(context_, program_.field_of(program_.access(step.access)));
+  const std::string vector = context_.vector_of(program_.access(step.access));
   Statements adding;
   each_dof(step.source, [&](const EntryIndices& first) {
     access.each_component(number_in_cell(context_, step.source, first), adding,
@@ -121,9 +113,9 @@ void NestSteps::write_dofs(const kernel::Step& step, int from, Statements& to) {
 }
 
 void NestSteps::write_cell_vector(const kernel::Step& step, int from, Statements& to) {
-  const auto field = static_cast<std::size_t>(program_.access(step.access).field);
-  const int components = program_.outputs[field].components, num_dofs = program_.num_entries(step.source);
-  const std::string vector = context_.global(role::cell_vector, context_.input.output_vectors[field], Type::real, true);
+  const auto& use = program_.field_of(program_.access(step.access));
+  const int components = use.components, num_dofs = program_.num_entries(step.source);
+  const std::string vector = context_.global(role::cell_vector, use.vector, Type::real, true);
   each_entry(context_, step.source, values_.indices, [&](const EntryIndices& at) {
     const NodePtr line =
         iadd(imul(context_.batch(), integer(components)), at.at(component_axis(program_, step.source)));

@@ -35,7 +35,7 @@ void NestSteps::perform(const Do& what, Statements& to) {
   case StepKind::read:
     return program_.moves(step, kernel::AccessKind::nodes) ? read_nodes(step, into, to) : read_field(step, into, to);
   case StepKind::contract:
-    return apply(step, what, into, to);
+    return apply_family(step, what, into, to);
   case StepKind::evaluate:
     return evaluate(what, to);
   case StepKind::write:
@@ -43,7 +43,7 @@ void NestSteps::perform(const Do& what, Statements& to) {
   }
 }
 
-void NestSteps::apply(const kernel::Step& step, const Do& what, int into, Statements& to) {
+void NestSteps::apply_family(const kernel::Step& step, const Do& what, int into, Statements& to) {
   switch (program_.family(step.family).kind) {
   case kernel::FamilyKind::matrices:
     return contract(step, what, to);

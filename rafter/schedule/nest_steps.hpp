@@ -19,7 +19,7 @@ public:
 
 private:
   // Contractions, by the kind of their family.
-  void apply(const kernel::Step& step, const Do& what, int into, Statements& to);
+  void apply_family(const kernel::Step& step, const Do& what, int into, Statements& to);
   void contract(const kernel::Step& step, const Do& what, Statements& to);
   void contract_entries(const kernel::Step& step, const Do& what, Statements& to);
   void contract_into_lanes(const kernel::Step& step, const Do& what, Statements& to);

@@ -9,26 +9,23 @@
 namespace rafter::schedule {
 namespace {
 
-/// Says of factors whether they are those by owners of the inputs, or outputs.
-auto of_owners(const kernel::TensorProgram& program, bool is_of_output) {
-  return [&program, is_of_output](const kernel::EntityFactors& factors) {
-    const bool is_there = program.access_of(factors).kind == kernel::AccessKind::output;
-    return factors.is_of_owners && is_there == is_of_output;
+/// Says of factors whether they are those by owners of the fields that move this way, into arrays or out of them.
+auto of_owners(const kernel::TensorProgram& program, kernel::AccessKind way) {
+  return [&program, way](const kernel::EntityFactors& factors) {
+    return factors.is_of_owners && program.access_of(factors).kind == way;
   };
 }
 
-bool is_first(const Context& context, bool is_of_output, int field) {
-  const auto& program = context.program;
-  const auto is_of_side = of_owners(program, is_of_output);
+bool is_first(const kernel::TensorProgram& program, const kernel::Access& access) {
+  const auto is_of_side = of_owners(program, access.kind);
   return std::ranges::none_of(program.factors, [&](const kernel::EntityFactors& factors) {
-    return is_of_side(factors) && program.access_of(factors).field < field;
+    return is_of_side(factors) && program.access_of(factors).field < access.field;
   });
 }
 
 /// Components that an entry of the lists moves: all of the field, or one where components differ.
-int components_of_entry(const Context& context, bool is_of_output) {
-  const auto& program = context.program;
-  const auto is_of_side = of_owners(program, is_of_output);
+int components_of_entry(const kernel::TensorProgram& program, kernel::AccessKind way) {
+  const auto is_of_side = of_owners(program, way);
   int moved = 1;
   for (const auto& factors : program.factors)
     if (is_of_side(factors)) {
@@ -65,43 +62,43 @@ void each_owned(Context& context, int num_components, int component_stride,
 
 } // namespace
 
-bool moves_owned(const Context& context, bool is_of_output, int field) {
-  const auto& access = context.input.access;
-  const auto& spaces = is_of_output ? access.output_spaces : access.input_spaces;
-  const auto& vectors = is_of_output ? context.input.output_vectors : context.input.input_vectors;
-  const auto has_shared_dofs = [&](int space) { return access.spaces[static_cast<std::size_t>(space)]->num_runs > 0; };
+bool moves_owned(const Context& context, const kernel::Access& access) {
   const auto& program = context.program;
-  const auto is_of_side = of_owners(program, is_of_output);
-  const auto num_masked = std::ranges::count_if(program.factors, is_of_side);
-  if (!context.has_cell_lanes() || num_masked == 0 || std::ranges::none_of(spaces, has_shared_dofs)) return false;
-  if (num_masked != std::ssize(vectors) || std::ranges::count(vectors, vectors.front()) != std::ssize(vectors))
+  const auto& fields = access.kind == kernel::AccessKind::output ? program.outputs : program.inputs;
+  const auto has_shared_dofs = [&](const auto& use) { return program.batches.pattern_of(use).num_runs > 0; };
+  const auto is_of_side = of_owners(program, access.kind);
+  const auto num_owned = std::ranges::count_if(program.factors, is_of_side);
+  if (!context.has_cell_lanes() || num_owned == 0 || std::ranges::none_of(fields, has_shared_dofs)) return false;
+  if (num_owned != std::ssize(fields) ||
+      std::ranges::count(fields, fields.front().vector, &kernel::FieldUse::vector) != std::ssize(fields))
     throw base::InternalError("what cells own is listed for all fields of one vector, or for none");
   return std::ranges::any_of(program.factors, [&](const kernel::EntityFactors& factors) {
-    return is_of_side(factors) && program.access_of(factors).field == field;
+    return is_of_side(factors) && program.access_of(factors).field == access.field;
   });
 }
 
-void gather_owned(Context& context, int field, const std::string& target, const Placement& placement, Statements& to) {
-  if (!is_first(context, false, field)) return;
-  const auto vector = context.global(role::input_vector, context.input.input_vectors[static_cast<std::size_t>(field)]);
+void gather_owned(Context& context, const kernel::Access& access, const std::string& target, const Placement& placement,
+                  Statements& to) {
+  if (!is_first(context.program, access)) return;
+  const auto vector = context.vector_of(access);
   const std::string i = context.fresh("i");
-  const int components = context.program.inputs[static_cast<std::size_t>(field)].components;
+  const int components = context.program.field_of(access).components;
   to.push_back(loop(i, integer(std::int64_t{components} * placement.component_stride),
                     store(target, context.work_entry(variable(i)), context.number(0))));
   each_owned(
-      context, components_of_entry(context, false), placement.component_stride,
+      context, components_of_entry(context.program, access.kind), placement.component_stride,
       [&](Statements& body, NodePtr index, NodePtr place) {
         body.push_back(store(target, std::move(place), context.fetch(vector, std::move(index))));
       },
       to);
 }
 
-void scatter_owned(Context& context, int field, const std::string& source, const Placement& placement, Statements& to) {
-  if (!is_first(context, true, field)) return;
-  const auto vector = context.global(role::output_vector, context.input.output_vectors[static_cast<std::size_t>(field)],
-                                     Type::real, true);
+void scatter_owned(Context& context, const kernel::Access& access, const std::string& source,
+                   const Placement& placement, Statements& to) {
+  if (!is_first(context.program, access)) return;
+  const auto vector = context.vector_of(access);
   each_owned(
-      context, components_of_entry(context, true), placement.component_stride,
+      context, components_of_entry(context.program, access.kind), placement.component_stride,
       [&](Statements& body, NodePtr index, NodePtr place) {
         body.push_back(add(vector, std::move(index), context.fitting(vector, context.load(source, std::move(place)))));
       },

@@ -11,11 +11,13 @@
 namespace rafter::schedule {
 
 /// Says whether a field is moved by the lists, instead of through factors.
-bool moves_owned(const Context& context, bool is_of_output, int field);
+bool moves_owned(const Context& context, const kernel::Access& access);
 /// Loads what the cells own of all inputs into work buffer `target`, and 0 elsewhere. Calls for later inputs than the
 /// first one do nothing.
-void gather_owned(Context& context, int field, const std::string& target, const Placement& placement, Statements& to);
+void gather_owned(Context& context, const kernel::Access& access, const std::string& target, const Placement& placement,
+                  Statements& to);
 /// Adds what the cells own of all outputs to the vector. Calls for later outputs than the first one do nothing.
-void scatter_owned(Context& context, int field, const std::string& source, const Placement& placement, Statements& to);
+void scatter_owned(Context& context, const kernel::Access& access, const std::string& source,
+                   const Placement& placement, Statements& to);
 
 } // namespace rafter::schedule

@@ -9,7 +9,7 @@ bool may_try_plain(const PlanningProblem& problem, const Plan&) { return problem
 
 std::optional<Schedule> schedule_plain(const LoweringInput& input, const Plan& plan) {
   if (!input.target.has_lanes) return std::nullopt;
-  return steps_in_turn(input, plan, CellPlace::in_turn, 1);
+  return steps_in_turn(*input.program, plan, CellPlace::in_turn, 1);
 }
 
 } // namespace rafter::schedule

@@ -97,6 +97,7 @@ struct Schedule {
   int subbatches = 1;             ///< CellPlace::lanes: sub-batches of a pass, whose numbers stand side by side
   std::array<int, 2> items{1, 1}; ///< CellPlace::group: items of a cell along both axes
   int cells = 1;                  ///< CellPlace::group: cells at a time, along the third axis of the group
+  Way way = Way::first_touch;     ///< how results are added to vectors
   std::vector<Memory> memories;
   Nest nest;
 };

@@ -18,7 +18,7 @@ class ScheduleLowering {
 public:
   ScheduleLowering(const LoweringInput& input, const Plan& plan, const Schedule& schedule)
       : context_(input, plan, schedule), program_(*input.program), schedule_(schedule), steps_(context_, schedule),
-        num_passes_((input.access.cells_per_batch + schedule.cells - 1) / schedule.cells),
+        num_passes_((input.program->batches.cells_per_batch + schedule.cells - 1) / schedule.cells),
         barriers_(barriers_of(program_, schedule, num_passes_ > 1)) {}
 
   LoopProgram run() {

@@ -92,7 +92,7 @@ private:
     case StepKind::read:
       return way(what, "read " + name_of(step.target));
     case StepKind::write:
-      return way(what, "write " + name_of(step.source));
+      return way(what, fmt::format("write {} {}", name_of(step.source), name(schedule_.way)));
     case StepKind::evaluate:
       return way(what, "evaluate");
     case StepKind::contract:

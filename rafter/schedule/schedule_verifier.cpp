@@ -224,7 +224,8 @@ private:
       const bool fills_in_part =
           step->kind == StepKind::read && !program_.fills(program_.access(step->access), step->target);
       const bool is_new = is_made_.insert({use.array, in}).second;
-      require_that(is_new || step->accumulate || what.is_marched || fills_in_part || is_cleared_.contains({use.array, in}),
+      require_that(is_new || step->accumulate || what.is_marched || fills_in_part ||
+                       is_cleared_.contains({use.array, in}),
                    name_of(use.array) + " is set by two steps");
     }
     for (const auto& place : memory(in).places)

@@ -103,7 +103,7 @@ private:
   const kernel::TensorProgram& program_;
   int dim_;
   Schedule result_;
-  std::vector<int> reads_, writes_;          ///< steps
+  std::vector<int> reads_, writes_;              ///< steps
   std::vector<int> before_columns_, in_columns_; ///< steps between these
 };
 

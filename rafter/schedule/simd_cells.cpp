@@ -15,7 +15,7 @@ std::optional<Schedule> schedule_cells(const LoweringInput& input, const Plan& p
     if (program.contraction == kernel::Contraction::separable) return schedule_separable(program, plan, cell_place);
     if (const auto stages = collocated_stages(program)) return schedule_fused(input, plan, cell_place, *stages);
   }
-  return steps_in_turn(input, plan, cell_place, plan[key::subbatches]);
+  return steps_in_turn(*input.program, plan, cell_place, plan[key::subbatches]);
 }
 
 std::optional<Schedule> schedule_simd_cells(const LoweringInput& input, const Plan& plan) {

@@ -22,7 +22,7 @@ bool may_try_simd_points(const PlanningProblem& problem, const Plan& plan) {
 std::optional<Schedule> schedule_simd_points(const LoweringInput& input, const Plan& plan) {
   const auto& program = *input.program;
   // Sums over points and stored data would need the number of points in the last, partly filled vector.
-  if (!input.target.has_lanes || plan[key::vector_width] == 1 || input.has_lists ||
+  if (!input.target.has_lanes || plan[key::vector_width] == 1 || input.program->batches.has_lists ||
       !kernel::has_tests_alone(program.function) || !has_equal_extents(program))
     return std::nullopt;
   const auto stages = collocated_stages(program);

@@ -18,8 +18,8 @@ using kernel::StepKind;
 
 class StepsInTurn {
 public:
-  StepsInTurn(const LoweringInput& input, const Plan& plan, CellPlace cell_place, int subbatches)
-      : input_(input), plan_(plan), program_(*input.program) {
+  StepsInTurn(const kernel::TensorProgram& program, const Plan& plan, CellPlace cell_place, int subbatches)
+      : plan_(plan), program_(program) {
     schedule_.cell_place = cell_place;
     schedule_.subbatches = subbatches;
   }
@@ -49,9 +49,7 @@ private:
   std::vector<int> axes_of(int array) const { return program_.array(array).axes; }
 
   // --- what is done together ----------------------------------------------------------------------------------------
-  bool is_product(const Step& step) const {
-    return program_.contracts(step) && program_.matrix_of(step).is_data;
-  }
+  bool is_product(const Step& step) const { return program_.contracts(step) && program_.matrix_of(step).is_data; }
   bool is_product_in_text(const Step& step) const {
     return is_product(step) && stands_in_text(program_.matrix_of(step), plan_);
   }
@@ -59,10 +57,8 @@ private:
   /// Says whether components are moved one by one, between vectors and registers.
   bool moves_components(const kernel::Access& access, int array) const {
     if (access.kind == kernel::AccessKind::nodes || !program_.fills(access, array)) return false;
-    const auto& spaces =
-        access.kind == kernel::AccessKind::input ? input_.access.input_spaces : input_.access.output_spaces;
-    return program_.field_of(access).trial_element == nullptr &&
-           has_interior_alone(input_, spaces[static_cast<std::size_t>(access.field)]);
+    const auto& use = program_.field_of(access);
+    return use.trial_element == nullptr && has_interior_alone(program_, use);
   }
   bool can_be_together(const Step& step) const {
     if (step.access >= 0) return moves_components(program_.access(step.access), array_of(step));
@@ -138,7 +134,6 @@ private:
     return nest;
   }
 
-  const LoweringInput& input_;
   const Plan& plan_;
   const kernel::TensorProgram& program_;
   Schedule schedule_;
@@ -147,8 +142,8 @@ private:
 
 } // namespace
 
-Schedule steps_in_turn(const LoweringInput& input, const Plan& plan, CellPlace cell_place, int subbatches) {
-  return StepsInTurn(input, plan, cell_place, subbatches).run();
+Schedule steps_in_turn(const kernel::TensorProgram& program, const Plan& plan, CellPlace cell_place, int subbatches) {
+  return StepsInTurn(program, plan, cell_place, subbatches).run();
 }
 
 } // namespace rafter::schedule

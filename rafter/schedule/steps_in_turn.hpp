@@ -8,6 +8,6 @@ namespace rafter::schedule {
 /// sub-batches of a pass together, everything else one after the other. Where cells stand in the lanes of a host,
 /// products with tables in the text stay together with the steps around them that are for the same components: what one
 /// of these makes for the next stays in registers.
-Schedule steps_in_turn(const LoweringInput& input, const Plan& plan, CellPlace cell_place, int subbatches);
+Schedule steps_in_turn(const kernel::TensorProgram& program, const Plan& plan, CellPlace cell_place, int subbatches);
 
 } // namespace rafter::schedule

@@ -78,4 +78,8 @@ ElementLayout make_broken_layout(std::shared_ptr<const element::Element> element
   return layout;
 }
 
+int patches_per_batch(const ElementLayout& layout, int cells_per_batch) {
+  return layout.patch == nullptr ? 0 : cells_per_batch / static_cast<int>(layout.patch->corners.size());
+}
+
 } // namespace rafter::space

@@ -76,4 +76,7 @@ ElementLayout make_layout(std::shared_ptr<const element::Element> element);
 /// Makes the gather pattern of an element whose dofs no neighbour shares: all of them are interior, in local order.
 ElementLayout make_broken_layout(std::shared_ptr<const element::Element> element);
 
+/// Number of patches in a batch of so many cells; 0 where cells are gathered one by one.
+int patches_per_batch(const ElementLayout& layout, int cells_per_batch);
+
 } // namespace rafter::space

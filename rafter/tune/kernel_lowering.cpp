@@ -123,37 +123,12 @@ KernelLowering::Loops& KernelLowering::loops(const schedule::Plan& plan) {
   const std::string key = schedule::to_string(schedule::without_compilation(plan));
   const auto known = loops_.find(key);
   if (known != loops_.end()) return known->second;
-  auto input = input_of(program(plan), kernel_.choice_of(plan).functions.main);
-  // A mapping with cells in lanes reads what a sub-batch of them takes side by side.
+  schedule::LoweringInput input{.program = &program(plan), .stored = {}, .target = kernel_.target};
   const auto choice = schedule::choose_mapping(input, plan);
-  input.stored_order = choice.mapping->stored_order;
   auto taken = plan;
   taken.set(schedule::key::mapping, *choice.mapping);
-  input.interleave = schedule::has_cell_lanes(taken) ? plan[schedule::key::vector_width] : 0;
+  input.stored = schedule::stored_order(taken, input.program->batches.cells_per_batch);
   return loops_[key] = loops_of(input, plan, choice);
-}
-
-schedule::LoweringInput KernelLowering::input_of(const kernel::TensorProgram& program,
-                                                 const kernel::QFunction& function) const {
-  const auto& cell = kernel_.cell;
-  schedule::LoweringInput result;
-  result.program = &program;
-  result.access = {.spaces = cell.access.spaces,
-                   .input_spaces = {},
-                   .output_spaces = {},
-                   .cells_per_batch = cell.access.cells_per_batch};
-  result.has_lists = cell.is_facet();
-  result.target = kernel_.target;
-  for (const auto i : used(function, cell.fields.inputs, reads)) {
-    result.access.input_spaces.push_back(cell.access.input_spaces[i]);
-    result.input_vectors.push_back(static_cast<int>(i));
-  }
-  result.num_trial_vectors = cell.num_trials;
-  for (const auto i : used(function, cell.fields.outputs, writes)) {
-    result.access.output_spaces.push_back(cell.access.output_spaces[i]);
-    result.output_vectors.push_back(static_cast<int>(i));
-  }
-  return result;
 }
 
 KernelLowering::Loops KernelLowering::loops_of(const schedule::LoweringInput& input, schedule::Plan plan,
@@ -162,8 +137,7 @@ KernelLowering::Loops KernelLowering::loops_of(const schedule::LoweringInput& in
   result.program = schedule::lower(input, plan, choice);
   result.mapping = choice.mapping->name;
   result.schedule = choice.schedule;
-  result.stored_order = input.stored_order;
-  result.interleave = input.interleave;
+  result.stored = input.stored;
   require_work_fits(result.program, kernel_.cell.fields.quadrature, kernel_.target);
   return result;
 }
@@ -181,8 +155,7 @@ LoweredKernel KernelLowering::take(const schedule::Plan& plan) {
           .loops = std::move(result.program),
           .mapping = result.mapping,
           .schedule_text = std::move(text),
-          .stored_order = result.stored_order,
-          .interleave = result.interleave};
+          .stored = result.stored};
 }
 
 LoweredKernel KernelLowering::setup(const schedule::Plan& plan, const schedule::Plan& own_plan,
@@ -192,11 +165,8 @@ LoweredKernel KernelLowering::setup(const schedule::Plan& plan, const schedule::
                        .loops = {},
                        .mapping = {},
                        .schedule_text = {},
-                       .stored_order = main.stored_order,
-                       .interleave = main.interleave};
-  auto input = input_of(result.program, function);
-  input.stored_order = main.stored_order;
-  input.interleave = main.interleave;
+                       .stored = main.stored};
+  const schedule::LoweringInput input{.program = &result.program, .stored = main.stored, .target = kernel_.target};
   auto loops = loops_of(input, own_plan, schedule::choose_mapping(input, own_plan));
   result.loops = std::move(loops.program);
   result.mapping = std::move(loops.mapping);
@@ -208,7 +178,7 @@ LoweredKernel KernelLowering::setup(const schedule::Plan& plan, const schedule::
 
 Estimate KernelLowering::estimate(const schedule::Plan& plan) {
   const auto& cost = kernel_.choice_of(plan).cost;
-  const int cells = kernel_.cell.access.cells_per_batch;
+  const int cells = kernel_.cell.fields.batches.cells_per_batch;
   const double words =
       stored_words(plan) * (cost.cell_words + cost.point_words * kernel_.cell.fields.quadrature.num_points());
   return {.flops = kernel::count_flops(program(plan)) * cells,
@@ -238,20 +208,20 @@ double KernelLowering::data_bytes(const schedule::LoopProgram& loops, const sche
     if (argument.role == space::role::unpatterned_entries) // and the number of the batch among its like
       starts += (1 - whole) * (dofs_per_batch(argument.index) + 1);
   }
-  return 8 * words * kernel_.rows_per_batch(plan) * kernel_.cell.access.cells_per_batch + 4 * starts;
+  return 8 * words * kernel_.rows_per_batch(plan) * kernel_.cell.fields.batches.cells_per_batch + 4 * starts;
 }
 
 double KernelLowering::dofs_per_batch(int space) const {
-  return static_cast<double>(kernel_.cell.access.spaces[static_cast<std::size_t>(space)]->run_dofs.size()) *
-         kernel_.cell.access.cells_per_batch;
+  return static_cast<double>(kernel_.cell.fields.batches.pattern(space).run_dofs.size()) *
+         kernel_.cell.fields.batches.cells_per_batch;
 }
 
 /// Returns the starts of a batch of patches, if the kernel gathers those, else of cells.
 double KernelLowering::starts_per_batch(const schedule::LoopProgram& loops, int space) const {
-  const auto& layout = *kernel_.cell.access.spaces[static_cast<std::size_t>(space)];
+  const auto& layout = kernel_.cell.fields.batches.pattern(space);
   if (takes_table(loops, space::role::patch_starts, space))
     return static_cast<double>(layout.patch->run_lengths.size()) * kernel_.cell.patches_per_batch(layout);
-  return static_cast<double>(layout.num_runs) * kernel_.cell.access.cells_per_batch;
+  return static_cast<double>(layout.num_runs) * kernel_.cell.fields.batches.cells_per_batch;
 }
 
 } // namespace rafter::tune

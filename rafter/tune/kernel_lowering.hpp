@@ -13,6 +13,7 @@
 #include <rafter/kernel/qfunction.hpp>
 #include <rafter/kernel/tensor_program.hpp>
 #include <rafter/schedule/mapping.hpp>
+#include <rafter/space/layout.hpp>
 #include <rafter/tune/plan_lowering.hpp>
 
 namespace rafter::tune {
@@ -21,9 +22,8 @@ namespace rafter::tune {
 /// on.
 struct CellSpecification {
   kernel::CellFields fields;
-  schedule::VectorAccess access;
   mesh::MapKind map = mesh::MapKind::affine;
-  int num_trials = 0;       ///< number of trial functions, which come first among the input fields
+  int num_trials = 0;       ///< number of trial functions
   int num_coefficients = 0; ///< numbers per cell of the form
   /// Share of the batches whose cells see their shared entities in the same orientations, and have a pattern. The
   /// others read a list of their dofs where those go by starts of runs.
@@ -32,12 +32,12 @@ struct CellSpecification {
   bool is_facet() const { return fields.local_facet >= 0; }
   /// Number of patches in a batch; 0 where cells are gathered one by one.
   int patches_per_batch(const space::ElementLayout& layout) const {
-    return is_facet() ? 0 : access.patches_per_batch(layout);
+    return is_facet() ? 0 : space::patches_per_batch(layout, fields.batches.cells_per_batch);
   }
 };
 inline auto members(const CellSpecification& value) {
-  const auto& [fields, access, map, num_trials, num_coefficients, whole_runs_share] = value;
-  return std::tie(fields, access, map, num_trials, num_coefficients, whole_runs_share);
+  const auto& [fields, map, num_trials, num_coefficients, whole_runs_share] = value;
+  return std::tie(fields, map, num_trials, num_coefficients, whole_runs_share);
 }
 
 /// A kernel before lowering: what it computes for a cell (or a facet), and for which target.
@@ -66,9 +66,7 @@ struct LoweredKernel {
   schedule::LoopProgram loops;
   std::string mapping;       ///< name of the mapping that accepted the plan
   std::string schedule_text; ///< text of its schedule
-  // Memory layout of the values stored per point, as in schedule::LoweringInput.
-  schedule::StoredOrder stored_order = schedule::StoredOrder::by_batch;
-  int interleave = 0;
+  schedule::StoredOrder stored;
 };
 
 /// Lowers plans of a kernel. Results are kept: several plans share a tensor program, and some differ in the compiler
@@ -96,10 +94,8 @@ private:
     schedule::LoopProgram program;
     std::string mapping;
     std::shared_ptr<const schedule::Schedule> schedule;
-    schedule::StoredOrder stored_order = schedule::StoredOrder::by_batch;
-    int interleave = 0;
+    schedule::StoredOrder stored;
   };
-  schedule::LoweringInput input_of(const kernel::TensorProgram& program, const kernel::QFunction& function) const;
   Loops loops_of(const schedule::LoweringInput& input, schedule::Plan plan, const schedule::Choice& choice) const;
   kernel::TensorProgram& program(const schedule::Plan& plan);
   Loops& loops(const schedule::Plan& plan);

@@ -232,7 +232,7 @@ TEST(SpecificationsOfKernels, DifferInEveryMember) {
   op::KernelSpecification usual;
   usual.cell.fields.geometry = element::make_element(element::Family::lagrange, shape, 1);
   usual.cell.fields.inputs = usual.cell.fields.outputs = {{kernel::AtomKind::reference_test, 0, 1, element}};
-  usual.cell.access.spaces = {&layout};
+  usual.cell.fields.batches.patterns = {&layout};
   using Change = std::function<void(op::KernelSpecification&)>;
   const std::vector<Change> changes{[](auto&) {},
                                     [&](auto& s) {
@@ -252,10 +252,11 @@ TEST(SpecificationsOfKernels, DifferInEveryMember) {
                                     [](auto& s) { s.cell.num_trials = 1; },
                                     [](auto& s) { s.cell.num_coefficients = 1; },
                                     [](auto& s) { s.cell.whole_runs_share = 0.5; },
-                                    [&](auto& s) { s.cell.access.spaces = {&broken}; },
-                                    [](auto& s) { s.cell.access.input_spaces = {0}; },
-                                    [](auto& s) { s.cell.access.output_spaces = {0}; },
-                                    [](auto& s) { s.cell.access.cells_per_batch = 16; },
+                                    [&](auto& s) { s.cell.fields.batches.patterns = {&broken}; },
+                                    [](auto& s) { s.cell.fields.inputs.front().pattern = 1; },
+                                    [](auto& s) { s.cell.fields.outputs.front().vector = 1; },
+                                    [](auto& s) { s.cell.fields.batches.cells_per_batch = 16; },
+                                    [](auto& s) { s.cell.fields.batches.has_lists = true; },
                                     [](auto& s) { s.cell.fields.quadrature.shape = element::Shape::triangle; },
                                     [](auto& s) { s.cell.fields.quadrature.degree = 1; },
                                     [](auto& s) { s.cell.fields.quadrature.points = {1}; },
@@ -272,7 +273,7 @@ TEST(SpecificationsOfKernels, DifferInEveryMember) {
                                     [](auto& s) { s.cell.fields.inputs[0].components = 2; },
                                     [](auto& s) { s.cell.fields.inputs[0].element = s.cell.fields.geometry; },
                                     [&](auto& s) { s.cell.fields.inputs[0].trial_element = element; },
-                                    [](auto& s) { s.cell.fields.inputs[0].places = {0}; }};
+                                    [](auto& s) { s.cell.fields.inputs[0].vector = 1; }};
   std::map<std::string, std::size_t> seen;
   for (std::size_t i = 0; i < changes.size(); ++i) {
     auto changed = usual;

@@ -215,8 +215,7 @@ TEST_P(TensorProgram, contracts_nothing_for_values_at_nodes) {
     const kernel::IntegralPart part{&s.form.integrals[0], -1};
     s.input.function = kernel::pull_back({&part, 1}, shape, MapKind::affine, false);
     const auto program = kernel::build_program(s.input);
-    EXPECT_TRUE(
-        std::ranges::none_of(program.steps, [&](const kernel::Step& step) { return program.contracts(step); }));
+    EXPECT_TRUE(std::ranges::none_of(program.steps, [&](const kernel::Step& step) { return program.contracts(step); }));
     const auto expected =
         test::reference_action(s.form.integrals[0], s.cell, *s.element, s.components, s.input.fields.quadrature.points,
                                s.input.fields.quadrature.weights, -1, s.values);

@@ -158,7 +158,8 @@ TEST(Transfer, MasksLeaveTheInteriorAlone) {
   auto input = transfer(Shape::quadrilateral, 1, 3, false);
   input.masks = {.coarse = 0, .children = {1}};
   const auto program = build_transfer(input);
-  const auto result = interpret(program, {.inputs = {std::vector<double>(8, 1.0)}, .factors = {std::vector<double>(16)}});
+  const auto result =
+      interpret(program, {.inputs = {std::vector<double>(8, 1.0)}, .factors = {std::vector<double>(16)}});
   const auto interior = input.children[0].element->entity_dofs(2, 0);
   for (int i = 0; i < 16; ++i)
     EXPECT_NEAR(result.outputs[0][static_cast<std::size_t>(i)], std::ranges::count(interior, i) > 0 ? 1 : 0, 1e-14);

@@ -46,19 +46,15 @@ MatrixFamily& family(TensorProgram& p) {
 /// Adds a step that changes the first array along an axis in place.
 void in_place(TensorProgram& p, FamilyKind kind, int axis, int member) {
   p.families.push_back({.rows = {axis}, .cols = {axis}, .members = {member}, .kind = kind});
-  p.steps.push_back({.kind = StepKind::contract,
-                     .source = 0,
-                     .target = 0,
-                     .family = static_cast<int>(p.families.size()) - 1});
+  p.steps.push_back(
+      {.kind = StepKind::contract, .source = 0, .target = 0, .family = static_cast<int>(p.families.size()) - 1});
 }
 
 const std::vector<VerifierCase>& verifier_cases() {
   static const std::vector<VerifierCase> list{
       {"read_left_out", "is read before it is written", [](auto& p) { erase(p, StepKind::read); }},
       {"nodes_left_out", "is read before it is written",
-       [](auto& p) {
-         std::erase_if(p.steps, [&](const Step& of) { return p.moves(of, AccessKind::nodes); });
-       }},
+       [](auto& p) { std::erase_if(p.steps, [&](const Step& of) { return p.moves(of, AccessKind::nodes); }); }},
       {"evaluation_left_out", "is read before it is written", [](auto& p) { erase(p, StepKind::evaluate); }},
       {"access_to_a_field_too_many", "access to an unknown field", [](auto& p) { p.accesses.front().field = 1; }},
       {"access_to_field_minus_one", "access to an unknown field", [](auto& p) { p.accesses.front().field = -1; }},
@@ -81,12 +77,12 @@ const std::vector<VerifierCase>& verifier_cases() {
          p.foldings.emplace_back();
          in_place(p, FamilyKind::butterflies, p.arrays[0].axes.back(), 0);
        }},
-      {"weights_into_another_array", "changes", [](auto& p) {
+      {"weights_into_another_array", "changes",
+       [](auto& p) {
          in_place(p, FamilyKind::weights, p.arrays[0].axes.back(), 0);
          p.steps.back().target = 1;
        }},
-      {"write_of_an_unknown_array", "array 99 does not exist",
-       [](auto& p) { step(p, StepKind::write).source = 99; }},
+      {"write_of_an_unknown_array", "array 99 does not exist", [](auto& p) { step(p, StepKind::write).source = 99; }},
       {"write_of_points", "the dofs do not fit",
        [](auto& p) { step(p, StepKind::write).source = p.input_slots[0].slot.array; }},
       {"unknown_family", "unknown family", [](auto& p) { step(p, StepKind::contract).family = 50; }},

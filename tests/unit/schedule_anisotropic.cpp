@@ -59,11 +59,9 @@ Batch make_batch(Shape shape, const std::string& text, int components, Contracti
 /// Runs the kernel that a plan makes of the batch.
 std::vector<double> run(Batch& batch, const std::string& text) {
   auto plan = schedule::parse_plan(text);
+  batch.program.batches = {.cells_per_batch = cells, .patterns = {&batch.layout}};
   schedule::LoweringInput input;
   input.program = &batch.program;
-  input.access = {.spaces = {&batch.layout}, .input_spaces = {0}, .output_spaces = {0}, .cells_per_batch = cells};
-  input.input_vectors = input.output_vectors = {0};
-  input.num_trial_vectors = 1;
   const auto loops = schedule::lower(input, plan);
   std::map<std::string, std::vector<std::int32_t>> integers{{schedule::role::mode, {0, 0}},
                                                             {schedule::role::num_active, {cells}},

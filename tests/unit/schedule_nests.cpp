@@ -33,14 +33,11 @@ using schedule::Schedule;
 constexpr int cells_of_batch = 8;
 
 /// Runs a schedule on one batch of quadrilaterals that share no unknown.
-std::vector<double> results_of(const kernel::TensorProgram& program, const schedule::Plan& plan,
-                               const Schedule& schedule) {
+std::vector<double> results_of(kernel::TensorProgram program, const schedule::Plan& plan, const Schedule& schedule) {
   const auto layout = space::make_broken_layout(program.inputs.front().element);
+  program.batches = {.cells_per_batch = cells_of_batch, .patterns = {&layout}};
   schedule::LoweringInput input;
   input.program = &program;
-  input.access = {.spaces = {&layout}, .input_spaces = {0}, .output_spaces = {0}, .cells_per_batch = cells_of_batch};
-  input.input_vectors = input.output_vectors = {0};
-  input.num_trial_vectors = 1;
   if (schedule.cell_place == CellPlace::group) input.target = {.has_lanes = false, .has_groups = true};
   const auto loops = schedule::lower(input, plan, schedule);
   schedule::verify(loops);
@@ -193,6 +190,12 @@ Schedule separable(const kernel::TensorProgram& program) {
   return made.schedule();
 }
 
+Schedule in_turn(kernel::TensorProgram program, const schedule::Plan& plan, CellPlace cell_place) {
+  const auto layout = space::make_broken_layout(program.inputs.front().element);
+  program.batches.patterns = {&layout};
+  return schedule::steps_in_turn(program, plan, cell_place, 1);
+}
+
 TEST(Nests, ComputeWhatStepsInTurnDo) {
   for (const auto contraction : {kernel::Contraction::collocated, kernel::Contraction::separable})
     for (const auto& [text, components] :
@@ -204,11 +207,7 @@ TEST(Nests, ComputeWhatStepsInTurnDo) {
               tensor_program(qfunction(text, element::Shape::quadrilateral, mesh::MapKind::affine, components), degree,
                              degree + 2, contraction, std::max(components, 1));
           const auto plan = schedule::parse_plan(keys);
-          const auto layout = space::make_broken_layout(program.inputs.front().element);
-          schedule::LoweringInput input;
-          input.program = &program;
-          input.access = {.spaces = {&layout}, .input_spaces = {0}, .output_spaces = {0}};
-          const auto expected = results_of(program, plan, schedule::steps_in_turn(input, plan, CellPlace::lanes, 1));
+          const auto expected = results_of(program, plan, in_turn(program, plan, CellPlace::lanes));
           const auto by_hand = contraction == kernel::Contraction::separable ? separable(program) : fused(program);
           const auto found = results_of(program, plan, by_hand);
           double scale = 0;
@@ -244,11 +243,7 @@ TEST(Nests, OverItemsMayHaveLoopsOfTheirOwn) {
   const auto program = tensor_program(qfunction(helmholtz(), element::Shape::quadrilateral, mesh::MapKind::affine), 3,
                                       5, kernel::Contraction::collocated);
   const auto plan = schedule::parse_plan("vector_width=1");
-  const auto layout = space::make_broken_layout(program.inputs.front().element);
-  schedule::LoweringInput input;
-  input.program = &program;
-  input.access = {.spaces = {&layout}, .input_spaces = {0}, .output_spaces = {0}};
-  const auto expected = results_of(program, plan, schedule::steps_in_turn(input, plan, CellPlace::in_turn, 1));
+  const auto expected = results_of(program, plan, in_turn(program, plan, CellPlace::in_turn));
   const auto found = results_of(program, plan, lines_in_items(program, plan));
   ASSERT_EQ(found.size(), expected.size());
   EXPECT_GT(std::fabs(expected.front()), 0);

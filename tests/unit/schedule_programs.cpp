@@ -25,15 +25,15 @@ struct Printed {
 
 TEST(Lowering, BatchesThatAreNoGroupsOfLanesAreRefused) {
   schedule::Plan plan;
-  const kernel::TensorProgram program;
+  kernel::TensorProgram program;
   schedule::LoweringInput input;
   input.program = &program;
   for (const int cells_per_batch : {4, 12, 20}) {
-    input.access.cells_per_batch = cells_per_batch;
+    program.batches.cells_per_batch = cells_per_batch;
     EXPECT_THROW((void)schedule::lower(input, plan), base::InternalError) << cells_per_batch;
   }
   plan.set(schedule::key::vector_width, 4).set(schedule::key::subbatches, 4);
-  input.access.cells_per_batch = 8;
+  program.batches.cells_per_batch = 8;
   EXPECT_THROW((void)schedule::lower(input, plan), base::InternalError);
 }
 

@@ -24,18 +24,20 @@ using schedule::Schedule;
 
 /// The Laplacian on hexahedra of degree 2 with four points along each axis.
 const kernel::TensorProgram& laplacian() {
-  static const auto program = tensor_program(qfunction(laplace(), element::Shape::hexahedron, mesh::MapKind::affine), 2,
-                                             4, kernel::Contraction::collocated);
+  static const auto layout =
+      space::make_layout(element::make_element(element::Family::lagrange, element::Shape::hexahedron, 2));
+  static const auto program = [] {
+    auto result = tensor_program(qfunction(laplace(), element::Shape::hexahedron, mesh::MapKind::affine), 2, 4,
+                                 kernel::Contraction::collocated);
+    result.batches.patterns = {&layout};
+    return result;
+  }();
   return program;
 }
 
 Schedule slab() {
-  const auto element = element::make_element(element::Family::lagrange, element::Shape::hexahedron, 2);
-  const auto layout = space::make_layout(element);
   schedule::LoweringInput input;
   input.program = &laplacian();
-  input.access = {.spaces = {&layout}, .input_spaces = {0}, .output_spaces = {0}, .cells_per_batch = 8};
-  input.input_vectors = input.output_vectors = {0};
   input.target = {.has_lanes = false, .has_groups = true};
   return schedule::schedule_slab(input, schedule::parse_plan("mapping=slab cells=2")).value();
 }

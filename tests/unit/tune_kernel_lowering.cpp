@@ -26,8 +26,7 @@ struct Action {
     const auto function = test::qfunction(text, shape, kernel.cell.map, components > 1 ? components : 0);
     kernel.choices =
         kernel::factor_storages(function, kernel::point_loops(function, kernel.cell.fields.quadrature), {});
-    kernel.cell.access.spaces = {&layout};
-    kernel.cell.access.input_spaces = kernel.cell.access.output_spaces = {0};
+    kernel.cell.fields.batches.patterns = {&layout};
     kernel.cell.num_trials = 1;
   }
   space::ElementLayout layout;
@@ -109,8 +108,7 @@ TEST(KernelLowering, BatchesWithoutAPatternReadListsOfTheirDofs) {
   kernel.cell.map = mesh::MapKind::affine;
   const auto function = test::qfunction(test::laplace(), shape, kernel.cell.map, 0);
   kernel.choices = kernel::factor_storages(function, kernel::point_loops(function, kernel.cell.fields.quadrature), {});
-  kernel.cell.access.spaces = {&layout};
-  kernel.cell.access.input_spaces = kernel.cell.access.output_spaces = {0};
+  kernel.cell.fields.batches.patterns = {&layout};
   kernel.cell.num_trials = 1;
   const auto index_bytes = [&](const std::string& indices, double whole_runs_share) {
     kernel.cell.whole_runs_share = whole_runs_share;
@@ -144,8 +142,8 @@ TEST(KernelLowering, WhatIsTakenIsWhatWasWeighed) {
   EXPECT_EQ(schedule::print(main.loops), weighed);
   EXPECT_EQ(main.mapping, "simd_cells");
   const auto setup = lowering.setup(plan, plan, main);
-  EXPECT_EQ(setup.stored_order, main.stored_order);
-  EXPECT_EQ(setup.interleave, main.interleave);
+  EXPECT_EQ(setup.stored, main.stored);
+  EXPECT_EQ(main.stored.cells, plan[schedule::key::vector_width]);
   EXPECT_TRUE(setup.program.outputs.empty());
 }
 
@@ -157,7 +155,7 @@ TEST(KernelLowering, PlansThatTheKernelDoesNotOfferAreItsUsualChoice) {
 
 TEST(KernelLowering, RefusesWorkArraysBeyondUse) {
   Action action(test::elasticity(3), 31, 3);
-  action.kernel.cell.access.cells_per_batch = 16;
+  action.kernel.cell.fields.batches.cells_per_batch = 16;
   KernelLowering lowering(action.kernel);
   EXPECT_THROW((void)lowering.lower(plan_of("contraction=per-derivative factors=recompute vector_width=16")),
                base::InputError);

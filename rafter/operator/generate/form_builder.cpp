@@ -120,16 +120,15 @@ private:
     block.spaces.push_back(&space);
     if (facets != nullptr) {
       auto dofs = space.list_dofs(facets->group, facets->cells, block.cells.cells_per_batch);
-      specification.cell.access.spaces.push_back(&dofs->layout);
+      specification.cell.fields.batches.patterns.push_back(&dofs->layout);
       block.facet_dofs.push_back(std::move(dofs));
     } else
-      specification.cell.access.spaces.push_back(&space.block(block.cell_block).layout);
+      specification.cell.fields.batches.patterns.push_back(&space.block(block.cell_block).layout);
     return static_cast<int>(block.spaces.size()) - 1;
   }
 
   void set_fields(KernelSpecification& specification, GeneratedBlock& block, const mesh::FacetBlock* facets) const {
     auto& fields = specification.cell.fields;
-    auto& access = specification.cell.access;
     fields.inputs = built_.inputs;
     fields.outputs = built_.outputs;
     specification.cell.num_trials = static_cast<int>(built_.num_trials());
@@ -137,13 +136,15 @@ private:
     for (std::size_t i = 0; i < fields.inputs.size(); ++i) {
       const auto& space = *built_.input_spaces[i];
       fields.inputs[i].element = space.element(specification.shape());
-      access.input_spaces.push_back(table_number(space, specification, block, facets));
+      fields.inputs[i].vector = static_cast<int>(i);
+      fields.inputs[i].pattern = table_number(space, specification, block, facets);
     }
     if (built_.purpose == Purpose::matrix) return set_pairs(specification);
     for (std::size_t i = 0; i < fields.outputs.size(); ++i) {
       const auto& space = *built_.output_spaces[i];
       fields.outputs[i].element = space.element(specification.shape());
-      access.output_spaces.push_back(table_number(space, specification, block, facets));
+      fields.outputs[i].vector = static_cast<int>(i);
+      fields.outputs[i].pattern = table_number(space, specification, block, facets);
     }
   }
 
@@ -154,7 +155,8 @@ private:
       auto& pair = specification.cell.fields.outputs[i];
       pair.element = built_.output_spaces[i / num_trials]->element(specification.shape());
       pair.trial_element = on_mesh(form_.trial_spaces[i % num_trials])->element(specification.shape());
-      specification.cell.access.output_spaces.push_back(-1); // cell matrices are not scattered
+      pair.vector = static_cast<int>(i);
+      pair.pattern = -1;
     }
   }
 
@@ -188,7 +190,8 @@ private:
     specification.cell.fields.geometry =
         mesh::geometry_element(system_.mesh->groups[static_cast<std::size_t>(cells.group)]);
     specification.purpose = built_.purpose;
-    specification.cell.access.cells_per_batch = cells.cells_per_batch;
+    specification.cell.fields.batches.cells_per_batch = cells.cells_per_batch;
+    specification.cell.fields.batches.has_lists = facets != nullptr;
     set_rows(block, parts);
     set_sizes(specification, block);
     set_fields(specification, block, facets);

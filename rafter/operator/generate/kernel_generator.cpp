@@ -220,7 +220,7 @@ int KernelGenerator::register_width() const {
 
 int KernelGenerator::most_patches_per_batch() const {
   int result = 0;
-  for (const auto* layout : specification_.cell.access.spaces)
+  for (const auto* layout : specification_.cell.fields.batches.patterns)
     result = std::max(result, specification_.cell.patches_per_batch(*layout));
   return result;
 }
@@ -231,7 +231,7 @@ int KernelGenerator::most_patches_per_batch() const {
 bool KernelGenerator::is_too_large(const kernel::CellMatrixSize& size) const {
   constexpr double most_table_entries = 1 << 23, most_results = 1 << 22;
   return size.table_entries > most_table_entries ||
-         size.result_entries * specification_.cell.access.cells_per_batch > most_results;
+         size.result_entries * specification_.cell.fields.batches.cells_per_batch > most_results;
 }
 
 /// Returns the plan of kernels that have none to choose from.
@@ -241,8 +241,8 @@ schedule::Plan KernelGenerator::usual_plan() const {
   const bool has_one_run =
       is_quick && (specification_.purpose != Purpose::action || specification_.cell.num_trials == 0);
   const auto factors = has_one_run ? kernel::FactorStorage::recompute : kernel().choices.front().factors;
-  auto plan = tune::plan_usual(factors, specification_.cell.access.cells_per_batch, register_width(), kernel().target,
-                               options_.plan.get());
+  auto plan = tune::plan_usual(factors, specification_.cell.fields.batches.cells_per_batch, register_width(),
+                               kernel().target, options_.plan.get());
   if (!options_.plan) plan.set(key::scatter, usual_scatter(specification_, options_));
   if (is_single(specification_, options_)) plan = computing_in_floats(plan);
   if (is_facet()) plan.set(key::unroll, 0); // tables are data: facets that differ in their number share a text
@@ -252,7 +252,7 @@ schedule::Plan KernelGenerator::usual_plan() const {
 
 /// Changes a plan into one that this kernel can follow.
 schedule::Plan KernelGenerator::fitted(schedule::Plan plan) const {
-  const int cells = specification_.cell.access.cells_per_batch;
+  const int cells = specification_.cell.fields.batches.cells_per_batch;
   plan.set(key::factors, kernel().choice_of(plan).factors);
   plan.set(key::vector_width, std::min(plan[key::vector_width], cells));
   plan.set(key::contraction, contraction(plan[key::contraction], is_facet()));
@@ -268,7 +268,8 @@ schedule::Plan KernelGenerator::fitted(schedule::Plan plan) const {
 
 /// Lanes that plans usually have which compute in the precision of this one.
 int KernelGenerator::usual_width(const schedule::Plan& plan) const {
-  return schedule::usual_width(specification_.cell.access.cells_per_batch, register_width(), plan[key::compute]);
+  return schedule::usual_width(specification_.cell.fields.batches.cells_per_batch, register_width(),
+                               plan[key::compute]);
 }
 
 schedule::Plan KernelGenerator::computing_in_double(schedule::Plan plan) const {
@@ -337,10 +338,10 @@ schedule::PlanningProblem KernelGenerator::problem() const {
   result.scatter = schedule::name(usual_scatter(specification_, options_));
   result.whole_runs_share = specification_.cell.whole_runs_share;
   result.has_longer_runs =
-      std::ranges::any_of(specification_.cell.access.spaces, [](const space::ElementLayout* layout) {
+      std::ranges::any_of(specification_.cell.fields.batches.patterns, [](const space::ElementLayout* layout) {
         return std::ranges::any_of(layout->run_lengths, [](int length) { return length > 1; });
       });
-  result.cells_per_batch = specification_.cell.access.cells_per_batch;
+  result.cells_per_batch = specification_.cell.fields.batches.cells_per_batch;
   result.target = kernel().target;
   result.register_width = register_width();
   result.patches_per_batch = most_patches_per_batch();
@@ -354,8 +355,9 @@ schedule::PlanningProblem KernelGenerator::problem() const {
 }
 
 bool KernelGenerator::streams_outputs() const {
-  const bool is_exclusive = std::ranges::all_of(specification_.cell.access.output_spaces, [this](int space) {
-    return specification_.cell.access.spaces[static_cast<std::size_t>(space)]->num_runs == 0;
+  const auto& fields = specification_.cell.fields;
+  const bool is_exclusive = std::ranges::all_of(fields.outputs, [&](const kernel::FieldUse& output) {
+    return output.pattern >= 0 && fields.batches.pattern_of(output).num_runs == 0;
   });
   const double bytes = (specification_.sizes.input_bytes + specification_.sizes.output_bytes) *
                        static_cast<double>(specification_.sizes.num_batches);

@@ -145,7 +145,7 @@ private:
     const auto& kernels = kernels_[number(direction)][field];
     std::vector<BlockChunk> whole;
     for (std::size_t kind = 0; kind < kernels.size(); ++kind)
-      if (kernels[kind]->may_run_in_any_order())
+      if (schedule::may_run_in_any_order(kernels[kind]->way()))
         whole.push_back({kind, 0, static_cast<std::int32_t>(fields_[field]->kinds[kind].num_batches())});
     StagedKernels::Stages stages;
     for (const auto& chunks : fields_[field]->stages) {

@@ -15,27 +15,17 @@ namespace {
 
 using kernel::TransferDirection;
 
-/// Says how the fields of a transfer live in vectors: space 0 is the coarse one, then come those of the children, whose
-/// dofs are in one vector.
-schedule::LoweringInput lowering_input(const TransferCells& cells, TransferDirection direction,
-                                       const kernel::TensorProgram& program, const schedule::Target& target) {
-  schedule::LoweringInput result;
-  result.program = &program;
-  result.access.spaces.push_back(cells.coarse.layout);
-  std::vector<int> children;
-  for (const auto& child : cells.children) {
-    children.push_back(static_cast<int>(result.access.spaces.size()));
-    result.access.spaces.push_back(child.layout);
+/// The program of a transfer, and how its fields live in vectors: pattern 0 is that of the coarse one, then come those
+/// of the children, whose dofs are in one vector.
+kernel::TensorProgram transfer_program(const TransferCells& cells, TransferDirection direction) {
+  auto result = kernel::build_transfer(cells.input(direction));
+  auto& children = direction == TransferDirection::prolongation ? result.outputs : result.inputs;
+  result.batches = {
+      .cells_per_batch = cells.cells_per_batch, .patterns = {cells.coarse.layout}, .has_lists = cells.has_lists()};
+  for (std::size_t k = 0; k < children.size(); ++k) {
+    children[k].pattern = static_cast<int>(k) + 1;
+    result.batches.patterns.push_back(cells.children[k].layout);
   }
-  const bool prolongates = direction == TransferDirection::prolongation;
-  (prolongates ? result.access.input_spaces : result.access.output_spaces) = {0};
-  (prolongates ? result.access.output_spaces : result.access.input_spaces) = std::move(children);
-  result.input_vectors.assign(program.inputs.size(), 0);
-  result.output_vectors.assign(program.outputs.size(), 0);
-  result.num_trial_vectors = 1;
-  result.access.cells_per_batch = cells.cells_per_batch;
-  result.has_lists = cells.has_lists();
-  result.target = target;
   return result;
 }
 
@@ -53,9 +43,9 @@ schedule::Plan fitted(schedule::Plan plan, const TransferCells& cells) {
 TransferKernel::TransferKernel(const TransferCells& cells, TransferDirection direction, const schedule::Plan& plan,
                                const device::Device& device)
     : cells_(cells), direction_(direction) {
-  const auto program = kernel::build_transfer(cells.input(direction));
+  const auto program = transfer_program(cells, direction);
   program_.plan = fitted(plan, cells);
-  const auto loops = schedule::lower(lowering_input(cells, direction, program, target_of(device)), program_.plan);
+  const auto loops = schedule::lower({.program = &program, .stored = {}, .target = target_of(device)}, program_.plan);
   emit::record("tensors", loops.name, [&] { return program.to_string(); });
   program_.source = emit::emit(loops, device.language());
   program_.name = loops.name;

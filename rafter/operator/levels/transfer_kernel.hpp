@@ -24,8 +24,8 @@ public:
   const std::string& source() const { return program_.source; }
   const schedule::Plan& plan() const { return program_.plan; }
   /// Says whether the kernel adds to all entries also where it is to overwrite: they are cleared before.
-  bool adds() const { return is_by_owners_ || cells_.has_lists() || !schedule::stores_first_touched(plan()); }
-  bool may_run_in_any_order() const { return schedule::may_run_in_any_order(plan()); }
+  bool adds() const { return is_by_owners_ || cells_.has_lists() || way() != schedule::Way::first_touch; }
+  schedule::Way way() const { return schedule::way_of(plan()); }
   /// Returns the kernel of a compiled program, which is that of source(), with the data that stay. They belong to this
   /// object.
   KernelArguments bind(const device::Program& compiled, const space::Discretisation& discretisation,

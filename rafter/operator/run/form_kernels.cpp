@@ -28,7 +28,8 @@ namespace {
 
 using device::Array;
 
-bool stores_cells(const GeneratedBlock& block) { return schedule::has_cell_vectors(block.kernel.programs.main.plan); }
+schedule::Way way_of(const GeneratedBlock& block) { return schedule::way_of(block.kernel.programs.main.plan); }
+bool stores_cells(const GeneratedBlock& block) { return way_of(block) == schedule::Way::cell_vector; }
 
 /// The work of a run in stages, and how many of these, the first ones, are of kernels that store what cells contribute.
 /// On whole meshes kernels whose batches may run in any order have one run each, before the others.
@@ -38,8 +39,7 @@ std::pair<StagedKernels::Stages, std::size_t> stages_of(const GeneratedForm& for
   std::size_t num_storing = 0;
   for (const bool is_stored : {true, false}) {
     for (std::size_t p = 0; p < form.blocks.size(); ++p)
-      if (schedule::may_run_in_any_order(form.blocks[p].kernel.programs.main.plan) &&
-          stores_cells(form.blocks[p]) == is_stored)
+      if (schedule::may_run_in_any_order(way_of(form.blocks[p])) && stores_cells(form.blocks[p]) == is_stored)
         whole.push_back({p, 0, form.blocks[p].cells.num_batches});
     if (is_stored) num_storing = whole.size();
   }
@@ -338,7 +338,7 @@ private:
   bool cells_cover_outputs() const {
     if (built_->num_cell_blocks == 0) return false;
     for (std::size_t p = 0; p < built_->num_cell_blocks; ++p) {
-      if (!schedule::stores_first_touched(built_->blocks[p].kernel.programs.main.plan)) return false;
+      if (way_of(built_->blocks[p]) != schedule::Way::first_touch) return false;
       std::set<std::size_t> covered;
       for (const auto& output : built_->blocks[p].kernel.programs.outputs)
         covered.insert(built_->output_fields[static_cast<std::size_t>(output.field)]);
