@@ -112,8 +112,7 @@ struct ReferenceMatrix {
 
 enum class StepKind : std::uint8_t {
   read,     ///< target = numbers of the cell from outside, by an access
-  contract, ///< target(.., r, ..) (+)= sum_k matrix(r, k) source(.., k, ..) by a family; in place where both are one
-            ///< array
+  contract, ///< target(.., r, ..) (+)= sum_k matrix(r, k) source(.., k, ..) by a family; source and target may be one
   evaluate, ///< the QFunction at every point, from input slots to output slots
   write     ///< numbers of the cell outside += source, by an access
 };

@@ -51,7 +51,7 @@ std::span<const Mapping> named_mappings() {
               .schedule = schedule_simd_points,
               .keys = keys_of_host(),
               .is_tried = may_try_simd_points,
-              .stores_points_of_cell = true},
+              .stores_by_slot = true},
       Mapping{.name = "plain",
               .description = "one cell after the other, scalars only",
               .schedule = schedule_plain,
@@ -67,7 +67,7 @@ std::span<const Mapping> named_mappings() {
               .schedule = schedule_slab,
               .keys = keys_of_slab(),
               .is_tried = never_tried,
-              .stores_points_of_cell = true,
+              .stores_by_slot = true,
               .has_items = true,
               .has_points_in_items = true},
       Mapping{.name = "point_per_item",
@@ -75,7 +75,7 @@ std::span<const Mapping> named_mappings() {
               .schedule = schedule_point_per_item,
               .keys = keys_of_point_per_item(),
               .is_tried = never_tried,
-              .stores_points_of_cell = true,
+              .stores_by_slot = true,
               .has_items = true,
               .has_points_in_items = true},
       Mapping{.name = std::string(assembled_mapping),
@@ -151,9 +151,9 @@ bool may_have_lanes(const Plan& plan) {
 bool has_cell_lanes(const Plan& plan) {
   return (plan[key::mapping].name == "simd_cells" || has_items(plan)) && may_have_lanes(plan);
 }
-StoredOrder stored_order(const Plan& plan, int cells_per_batch) {
-  if (plan[key::mapping].stores_points_of_cell) return {.cells = 0};
-  return {.cells = has_cell_lanes(plan) ? plan[key::vector_width] : cells_per_batch}; // what lanes take at a time
+StoredOrder stored_order(const Plan& plan) {
+  return {.cells = has_cell_lanes(plan) ? plan[key::vector_width] : 0, // as many as lanes take
+          .is_by_slot = plan[key::mapping].stores_by_slot};
 }
 std::string_view name(Way way) {
   static constexpr std::array names{"first touch", "in turn", "atomic", "cell vector"};

@@ -31,9 +31,8 @@ inline constexpr const char* cell_vector = "cell_vector";
 
 /// The order in memory of the numbers that set-up stores per point, which the kernel that reads them asks for.
 struct StoredOrder {
-  /// Cells side by side: shape (batch, part of so many cells, point, slot, cell of the part). 0: shape (cell, slot,
-  /// point), and room for the lanes behind the last point.
-  int cells = 0;
+  int cells = 0; ///< cells side by side: shape (batch, part of so many cells, point, slot, cell); 0: all of a batch
+  bool is_by_slot = false; ///< instead: shape (cell, slot, point), and room for the lanes behind the last point
   bool operator==(const StoredOrder&) const = default;
 };
 
@@ -53,9 +52,9 @@ struct Mapping {
   std::span<const Key* const> keys; ///< those of its plans beside what all plans have
   /// Says whether the planner may choose it on a target with its axes. Null: it may.
   bool (*is_tried)(const PlanningProblem& problem, const Plan& plan) = nullptr;
-  bool stores_points_of_cell = false; ///< its kernels read the stored numbers of a cell point after point
-  bool has_items = false;             ///< cells or points stand in the items of groups, not in lanes
-  bool has_points_in_items = false;   ///< points do, those of a cell across several items
+  bool stores_by_slot = false;      ///< order of the stored numbers that its kernels read (StoredOrder)
+  bool has_items = false;           ///< cells or points stand in the items of groups, not in lanes
+  bool has_points_in_items = false; ///< points do, those of a cell across several items
   bool has_axes(const Target& target) const { return has_items ? target.has_groups : target.has_lanes; }
 };
 
@@ -104,8 +103,8 @@ bool has_items(const Plan& plan);
 bool may_have_lanes(const Plan& plan);
 /// Says whether cells stand in SIMD lanes, of a host or of an item.
 bool has_cell_lanes(const Plan& plan);
-/// The order of stored numbers that kernels of a lowered plan read, from batches of so many cells.
-StoredOrder stored_order(const Plan& plan, int cells_per_batch);
+/// The order of stored numbers that kernels of a lowered plan read.
+StoredOrder stored_order(const Plan& plan);
 /// How kernels add what cells contribute to vectors.
 enum class Way : std::uint8_t {
   first_touch, ///< what a batch is the first to touch, in a run that starts a vector, is stored; all else is added

@@ -56,7 +56,7 @@ NodePtr PointStage::point_number() const {
 
 NodePtr PointStage::stored_entry(int slot) const {
   const auto& program = context_.program;
-  if (context_.input.stored.cells == 0) {
+  if (context_.input.stored.is_by_slot) {
     const NodePtr cell = context_.at_cell(imul(context_.data_row(), integer(context_.cells_per_batch())));
     const NodePtr row = iadd(imul(cell, integer(num_stored_points_)), integer(slot));
     return context_.at_point(iadd(imul(row, integer(program.num_points())), point_number()));
@@ -68,7 +68,7 @@ NodePtr PointStage::stored_entry(int slot) const {
 /// Returns the place of the first stored number of the cells that are computed at a time, `number` numbers per cell
 /// ahead.
 NodePtr PointStage::first_stored(int number) const {
-  const int side_by_side = context_.input.stored.cells;
+  const int cells = context_.input.stored.cells, side_by_side = cells > 0 ? cells : context_.cells_per_batch();
   const int num_interleaved = context_.cells_per_batch() / side_by_side,
             at_a_time = context_.has_cell_lanes() ? context_.plan[key::vector_width] : 1;
   NodePtr part = context_.has_cell_lanes() ? context_.subbatch() : context_.at_cell(integer(0)), group = integer(0);

@@ -127,7 +127,7 @@ KernelLowering::Loops& KernelLowering::loops(const schedule::Plan& plan) {
   const auto choice = schedule::choose_mapping(input, plan);
   auto taken = plan;
   taken.set(schedule::key::mapping, *choice.mapping);
-  input.stored = schedule::stored_order(taken, input.program->batches.cells_per_batch);
+  input.stored = schedule::stored_order(taken);
   return loops_[key] = loops_of(input, plan, choice);
 }
 
