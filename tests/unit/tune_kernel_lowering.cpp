@@ -4,6 +4,7 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/schedule/counts.hpp>
+#include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/schedule/plan.hpp>
 #include <rafter/space/layout.hpp>
 #include <rafter/tune/kernel_lowering.hpp>
