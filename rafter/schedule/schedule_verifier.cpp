@@ -22,6 +22,22 @@ void require_that(bool condition, const std::string& what) {
 
 bool is_among(const std::vector<int>& list, int value) { return std::ranges::find(list, value) != list.end(); }
 
+/// Says whether items read, in a nest over them, entries of an array in shared memory that others write there: items do
+/// not wait for each other inside a nest.
+bool reads_what_others_write(const UsesOfArray& uses) {
+  const auto is_over_axis_of_items = [](const Nest& nest, int axis) {
+    const Loop* loop = loop_over(nest, axis);
+    return loop != nullptr && is_over_items(*loop);
+  };
+  return std::ranges::any_of(uses, [&](const ArrayUse* written) {
+    const Nest* nest = written->around.back();
+    return written->writes && std::ranges::any_of(uses, [&](const ArrayUse* used) {
+             return used != written && used->around.back() == nest &&
+                    std::ranges::any_of(used->opened, [&](int axis) { return is_over_axis_of_items(*nest, axis); });
+           });
+  });
+}
+
 /// Goes through the nests in order and notes what stands where.
 class ScheduleVerifier {
 public:
@@ -70,13 +86,16 @@ private:
     };
     for (std::size_t m = 0; m < schedule_.memories.size(); ++m)
       for (const auto& place : schedule_.memories[m].places)
-        for (std::size_t i = 0; i < place.size(); ++i)
+        for (std::size_t i = 0; i < place.size(); ++i) {
+          require_that(schedule_.memories[m].space != Space::shared || !reads_what_others_write(uses_in(place[i], m)),
+                       "items read what others write to " + name_of(place[i]) + " in the same nest");
           for (std::size_t j = 0; j < i; ++j) {
             const auto one = uses_in(place[j], m), other = uses_in(place[i], m);
             require_that(one.empty() || other.empty() || can_stand_in_turn(program_, schedule_.memories[m], one, other),
                          fmt::format("{} and {} cannot stand in turn in memory {}", name_of(place[j]),
                                      name_of(place[i]), schedule_.memories[m].name));
           }
+        }
   }
   void visit(const Nest& nest) {
     const auto num_bound = bound_.size(), num_counted = counted_.size();

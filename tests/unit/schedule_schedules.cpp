@@ -93,6 +93,13 @@ TEST(Schedules, AreRefusedWithTheReason) {
                done(nest(nest(s.nest, 1), 1), 0).to = number_of(s, "layer0");
                done(nest(nest(s.nest, 1), 2), 0).from = number_of(s, "layer0");
              }},
+      Spoilt{"items read what others write to",
+             [](Schedule& s) { // the layer is filled in the nest that differentiates along it
+               auto& march = nest(s.nest, 4);
+               auto& at_points = nest(march, 1);
+               at_points.body.insert(at_points.body.begin(), done(nest(march, 0), 0));
+               march.body.erase(march.body.begin());
+             }},
       Spoilt{"is done 2 times", [](Schedule& s) { s.nest.body.push_back(s.nest.body.back()); }},
       Spoilt{"is read before it is written", [](Schedule& s) { s.nest.body.erase(s.nest.body.begin()); }},
       Spoilt{"more indices than the group has items", [](Schedule& s) { s.items[0] = 3; }},
