@@ -65,10 +65,23 @@ Contraction BasisTables::contraction() const {
 
 void BasisTables::set_facet_points() {
   const auto shape = input_.function.shape;
-  points_ = element::map_to_cell(shape, tdim_ - 1, input_.fields.local_facet, input_.fields.quadrature.points);
-  weights_ = input_.fields.quadrature.weights;
-  const double ratio = facet_area_ratio(shape, input_.fields.local_facet);
-  for (double& weight : weights_) weight *= ratio;
+  const auto& rule = input_.fields.quadrature;
+  for (const int facet : input_.fields.local_facets) {
+    const auto points = element::map_to_cell(shape, tdim_ - 1, facet, rule.points);
+    points_.insert(points_.end(), points.begin(), points.end());
+    const double ratio = facet_area_ratio(shape, facet);
+    for (const double weight : rule.weights) weights_.push_back(ratio * weight);
+  }
+}
+
+int BasisTables::num_facets() const { return std::max(1, static_cast<int>(input_.fields.local_facets.size())); }
+std::span<const double> BasisTables::points_of(int facet) const {
+  const auto size = static_cast<std::size_t>(num_points() * tdim_);
+  return std::span(points_).subspan(static_cast<std::size_t>(facet) * size, size);
+}
+std::span<const double> BasisTables::weights_of(int facet) const {
+  const auto size = static_cast<std::size_t>(num_points());
+  return std::span(weights_).subspan(static_cast<std::size_t>(facet) * size, size);
 }
 
 const ModalBasis& BasisTables::modal_basis(int degree) {
@@ -155,35 +168,45 @@ std::optional<Folding> BasisTables::dof_folding(const Element& element) const {
   return make_folding(element.shape(), element.nodes());
 }
 
-const ReferenceMatrix& BasisTables::stacked(const Element& element, const std::vector<BasisSlot>& slots) {
+const std::vector<ReferenceMatrix>& BasisTables::stacked(const Element& element, const std::vector<BasisSlot>& slots) {
   const auto [place, is_new] = tables_->tables.try_emplace({&element, slots, modes_ ? modes_->degree : -1});
   if (is_new) place->second = make_stacked(element, slots); // test and trial functions often share a table
   return place->second;
 }
 
-ReferenceMatrix BasisTables::stacked_transposed(const Element& element, const std::vector<BasisSlot>& slots) {
-  std::vector<double> weights;
-  for (std::size_t s = 0; s < slots.size(); ++s) weights.insert(weights.end(), weights_.begin(), weights_.end());
-  return weighted_transpose(stacked(element, slots), weights);
+std::vector<ReferenceMatrix> BasisTables::stacked_transposed(const Element& element,
+                                                             const std::vector<BasisSlot>& slots) {
+  std::vector<ReferenceMatrix> result;
+  for (const auto& matrix : stacked(element, slots)) {
+    const auto of_slot = weights_of(static_cast<int>(result.size()));
+    std::vector<double> weights;
+    for (std::size_t s = 0; s < slots.size(); ++s) weights.insert(weights.end(), of_slot.begin(), of_slot.end());
+    result.push_back(weighted_transpose(matrix, weights));
+  }
+  return result;
 }
 
-ReferenceMatrix BasisTables::make_stacked(const Element& element, const std::vector<BasisSlot>& slots) const {
+std::vector<ReferenceMatrix> BasisTables::make_stacked(const Element& element,
+                                                       const std::vector<BasisSlot>& slots) const {
   std::vector<int> directions;
   for (const auto& slot : slots) directions.push_back(slot.first);
-  auto matrix = modes_ ? modal_table(*modes_, element, directions) : point_table(element, slots);
+  std::vector<ReferenceMatrix> matrices;
+  for (int facet = 0; facet < num_facets(); ++facet)
+    matrices.push_back(modes_ ? modal_table(*modes_, element, directions) : point_table(element, slots, facet));
   const auto folding = dof_folding(element);
-  if (!folding) return matrix;
+  if (!folding) return matrices; // those of facets have none
+  const auto& matrix = matrices.front();
   std::vector<unsigned> parities;
   const auto parity = [&](int direction) {
     return direction < 0 ? 0U : element::direction_parity(element.shape(), direction);
   };
   for (const auto& slot : slots) parities.push_back(parity(slot.first) ^ parity(slot.second));
-  return modes_ ? folded(matrix, parities, modes_->sectors, nullptr, *folding)
-                : folded(matrix, parities, point_folding_->sectors, &*point_folding_, *folding);
+  return {modes_ ? folded(matrix, parities, modes_->sectors, nullptr, *folding)
+                 : folded(matrix, parities, point_folding_->sectors, &*point_folding_, *folding)};
 }
 
-ReferenceMatrix BasisTables::point_table(const Element& element, const std::vector<BasisSlot>& slots) const {
-  const auto table = element.tabulate(points_);
+ReferenceMatrix BasisTables::point_table(const Element& element, const std::vector<BasisSlot>& slots, int facet) const {
+  const auto table = element.tabulate(points_of(facet));
   const auto frame = differentiation_frame(input_.function.shape, input_.function.is_facet);
   const auto entry = [&](int slot, int q, int i) { return slot == -2 ? 1.0 : slot_value(table, frame, slot, q, i); };
   ReferenceMatrix matrix{"T", static_cast<int>(slots.size()) * num_points(), table.num_dofs, {}, Symmetry::none, true,
@@ -197,7 +220,7 @@ ReferenceMatrix BasisTables::point_table(const Element& element, const std::vect
 
 bool BasisTables::are_dofs(const Element& element, const std::vector<BasisSlot>& slots) {
   const bool is_value = slots.size() == 1 && slots.front() == BasisSlot{};
-  return is_value && !modes_ && !dof_folding(element) && is_identity(stacked(element, slots));
+  return is_value && !modes_ && !dof_folding(element) && std::ranges::all_of(stacked(element, slots), is_identity);
 }
 
 } // namespace rafter::kernel

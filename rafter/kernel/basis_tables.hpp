@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -27,7 +28,7 @@ public:
     int modal_degree; ///< degree of the modes that stand in place of points; -1: points
     auto operator<=>(const Key&) const = default;
   };
-  std::map<Key, ReferenceMatrix> tables;
+  std::map<Key, std::vector<ReferenceMatrix>> tables;               ///< one for each facet, or for the cell
   std::map<std::pair<element::Shape, int>, ModalBasis> modal_bases; ///< orthonormal modes by shape and degree
 };
 
@@ -43,7 +44,11 @@ public:
   /// Points and weights are in the order that TensorProgram documents.
   const std::vector<double>& points() const { return points_; }
   const std::vector<double>& weights() const { return weights_; }
-  int num_points() const { return static_cast<int>(weights_.size()); }
+  int num_facets() const; ///< facets that the points lie on; 1: they lie in the cell
+  int num_points() const { return static_cast<int>(weights_.size()) / num_facets(); } ///< those of one facet
+  /// The points of one facet, shape (point, tdim), and their weights.
+  std::span<const double> points_of(int facet) const;
+  std::span<const double> weights_of(int facet) const;
 
   // These members serve grids of points; their tables act along one axis.
   const std::vector<element::Rule1D>& lines() const { return lines_; } ///< the rule along each axis
@@ -62,11 +67,12 @@ public:
   bool is_nodal(const element::Element& element) const;
 
   // These members serve all other points; one dense table holds several slots.
-  /// Dense table, shape (slot, point or mode, dof). It takes folded dofs to folded points (sums and differences of
-  /// mirrored values, see Folding) if the reflections of the cell permit.
-  const ReferenceMatrix& stacked(const element::Element& element, const std::vector<BasisSlot>& slots);
-  /// The transpose of the stacked table with the quadrature weights multiplied in, shape (dof, (slot, point or mode)).
-  ReferenceMatrix stacked_transposed(const element::Element& element, const std::vector<BasisSlot>& slots);
+  /// Dense tables, one for each facet, shape (slot, point or mode, dof). They take folded dofs to folded points (sums
+  /// and differences of mirrored values, see Folding) if the reflections of the cell permit.
+  const std::vector<ReferenceMatrix>& stacked(const element::Element& element, const std::vector<BasisSlot>& slots);
+  /// The transposes of the stacked tables with the quadrature weights multiplied in, shape (dof, (slot, point or
+  /// mode)).
+  std::vector<ReferenceMatrix> stacked_transposed(const element::Element& element, const std::vector<BasisSlot>& slots);
   /// Says whether the dofs already are the values that `slots` asks for, because nodes and points of a dense program
   /// agree.
   bool are_dofs(const element::Element& element, const std::vector<BasisSlot>& slots);
@@ -81,8 +87,8 @@ private:
   void set_dense_points();
   const ModalBasis& modal_basis(int degree);
   ReferenceMatrix factor(const element::Element& element, const BasisSlot& slot, int axis) const;
-  ReferenceMatrix make_stacked(const element::Element& element, const std::vector<BasisSlot>& slots) const;
-  ReferenceMatrix point_table(const element::Element& element, const std::vector<BasisSlot>& slots) const;
+  std::vector<ReferenceMatrix> make_stacked(const element::Element& element, const std::vector<BasisSlot>& slots) const;
+  ReferenceMatrix point_table(const element::Element& element, const std::vector<BasisSlot>& slots, int facet) const;
 
   const ProgramInput& input_;
   int tdim_;

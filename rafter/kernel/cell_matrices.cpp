@@ -88,8 +88,8 @@ private:
   }
 
   /// Values (slot -1) or derivatives along direction `slot` of the basis functions, shape (function, point).
-  std::vector<double> table(const Element& element, int slot) const {
-    const auto found = element.tabulate(tables_.points());
+  std::vector<double> table(const Element& element, int slot, int facet) const {
+    const auto found = element.tabulate(tables_.points_of(facet));
     std::vector<double> result;
     for (int i = 0; i < found.num_dofs; ++i)
       for (int q = 0; q < found.num_points; ++q) result.push_back(slot_value(found, frame_, slot, q, i));
@@ -97,33 +97,37 @@ private:
   }
 
   int dense(const std::map<BasisSlot, Slot>& places, std::size_t f) {
-    const auto& use = program_.outputs[f];
+    std::vector<ReferenceMatrix> matrices;
+    for (int facet = 0; facet < tables_.num_facets(); ++facet)
+      matrices.push_back(dense_table(places, program_.outputs[f], facet));
+    const int source = places.begin()->second.array;
+    const auto& axes = program_.array(source).axes;
+    std::vector<int> cols(axes.begin() + 1, axes.end());
+    const int pairs = steps_.add_axis(AxisKind::pair, matrices.front().rows);
+    return steps_.contract(source, steps_.family_by_facet({pairs}, std::move(cols), std::move(matrices)),
+                           fmt::format("m{}", f));
+  }
+  /// Takes the coefficients in the points to cell matrices.
+  ReferenceMatrix dense_table(const std::map<BasisSlot, Slot>& places, const FieldUse& use, int facet) const {
     const int rows = use.element->num_dofs() * use.trial_element->num_dofs();
     const auto points = static_cast<std::size_t>(program_.num_points());
     ReferenceMatrix matrix{"P", rows, static_cast<int>(places.size() * points), {}, Symmetry::none, true, {}};
     matrix.values.resize(static_cast<std::size_t>(matrix.rows) * static_cast<std::size_t>(matrix.cols));
     for (const auto& [slot, place] : places) {
-      const auto values = integrals(
-          products(table(*use.element, slot.first), table(*use.trial_element, slot.second), tables_.weights()));
+      const auto values = integrals(products(table(*use.element, slot.first, facet),
+                                             table(*use.trial_element, slot.second, facet), tables_.weights_of(facet)));
       for (std::size_t row = 0; row < static_cast<std::size_t>(rows); ++row)
         std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(row * points), points,
                     matrix.values.begin() + static_cast<std::ptrdiff_t>(row * static_cast<std::size_t>(matrix.cols) +
                                                                         static_cast<std::size_t>(place.slot) * points));
     }
-    const int source = places.begin()->second.array;
-    const auto& axes = program_.array(source).axes;
-    std::vector<int> cols(axes.begin() + 1, axes.end());
-    return steps_.contract(source,
-                           {.rows = {steps_.add_axis(AxisKind::pair, rows)},
-                            .cols = std::move(cols),
-                            .members = {steps_.add_matrix(std::move(matrix))}},
-                           fmt::format("m{}", f));
+    return matrix;
   }
   /// Sums the weighed products over the points where the coefficients are constant on the cell; returns them as they
   /// are elsewhere.
   std::vector<double> integrals(std::vector<double> weighed) const {
     if (!is_constant_) return weighed;
-    const std::size_t num_points = tables_.weights().size();
+    const auto num_points = static_cast<std::size_t>(tables_.num_points());
     std::vector<double> result;
     for (std::size_t row = 0; row < weighed.size(); row += num_points) {
       double sum = 0;
@@ -232,8 +236,9 @@ TensorProgram build_cell_matrices(const ProgramInput& given) {
   program.contraction = tables.contraction();
   if (is_constant) {
     program.points = tables.points();
-    program.weights = {1};
+    program.weights.assign(static_cast<std::size_t>(tables.num_facets()), 1.0);
     program.point_axes = {ProgramSteps(program).add_axis(AxisKind::point, 1)};
+    add_facets(program, tables);
   } else
     add_points(program, tables);
   complete_outputs(program.function, program.outputs);

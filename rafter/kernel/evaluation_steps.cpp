@@ -88,9 +88,9 @@ private:
     if (folding) steps_.butterfly(dofs, *folding);
     std::vector<int> rows{steps_.add_axis(AxisKind::slot, static_cast<int>(slots.size()))};
     rows.push_back(program_.point_axes.front());
-    const int matrix = steps_.add_matrix(tables_.stacked(element, slots));
     const int array = steps_.contract(
-        dofs, {.rows = rows, .cols = {program_.array(dofs).axes.back()}, .members = {matrix}}, name + "_points");
+        dofs, steps_.family_by_facet(rows, {program_.array(dofs).axes.back()}, tables_.stacked(element, slots)),
+        name + "_points");
     if (folding && tables_.point_folding()) steps_.butterfly(array, *tables_.point_folding());
     Slots result;
     for (std::size_t s = 0; s < slots.size(); ++s) result[slots[s]] = {array, 0, static_cast<int>(s)};

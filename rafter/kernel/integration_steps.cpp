@@ -87,12 +87,12 @@ private:
     }
     const auto folding = tables_.dof_folding(element);
     if (folding && tables_.point_folding()) steps_.butterfly(array, *tables_.point_folding());
-    const int matrix = steps_.add_matrix(tables_.stacked_transposed(element, slots));
     const auto& axes = program_.array(array).axes;
-    const int result = steps_.contract(
-        array,
-        {.rows = dof_axes(program_, tables_, element), .cols = {axes.begin() + 1, axes.end()}, .members = {matrix}},
-        name);
+    const int result =
+        steps_.contract(array,
+                        steps_.family_by_facet(dof_axes(program_, tables_, element), {axes.begin() + 1, axes.end()},
+                                               tables_.stacked_transposed(element, slots)),
+                        name);
     if (folding) steps_.butterfly(result, *folding);
     return result;
   }

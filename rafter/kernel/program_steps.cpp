@@ -2,6 +2,7 @@
 #include <rafter/kernel/program_steps.hpp>
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
@@ -22,6 +23,8 @@ std::string letter_of(AxisKind kind, int direction) {
     return direction < 0 ? "q" : std::string(1, "ijk"[direction]);
   case AxisKind::dof:
     return std::string(1, "IJK"[std::max(direction, 0)]);
+  case AxisKind::facet:
+    return "f";
   case AxisKind::pair:
     break;
   }
@@ -61,13 +64,33 @@ int ProgramSteps::axis_along(int array, int direction) const {
   throw base::InternalError(fmt::format("tensor program: {} has no axis {}", program_.array(array).name, direction));
 }
 
-int ProgramSteps::add_matrix(ReferenceMatrix matrix) {
-  for (std::size_t i = 0; i < program_.matrices.size(); ++i)
-    if (program_.matrices[i].rows == matrix.rows && program_.matrices[i].values == matrix.values)
-      return static_cast<int>(i);
-  matrix.name += std::to_string(program_.matrices.size());
-  program_.matrices.push_back(std::move(matrix));
-  return static_cast<int>(program_.matrices.size()) - 1;
+int ProgramSteps::add_matrix(ReferenceMatrix matrix) { return add_matrices({std::move(matrix)}).front(); }
+
+std::vector<int> ProgramSteps::add_matrices(std::vector<ReferenceMatrix> added) {
+  auto& known = program_.matrices;
+  const auto are_equal = [](const ReferenceMatrix& a, const ReferenceMatrix& b) {
+    return a.rows == b.rows && a.values == b.values;
+  };
+  const auto place = std::search(known.begin(), known.end(), added.begin(), added.end(), are_equal);
+  std::vector<int> numbers(added.size());
+  std::iota(numbers.begin(), numbers.end(), static_cast<int>(place - known.begin()));
+  if (place != known.end()) return numbers;
+  for (auto& matrix : added) {
+    matrix.name += std::to_string(known.size());
+    known.push_back(std::move(matrix));
+  }
+  return numbers;
+}
+
+MatrixFamily ProgramSteps::family_by_facet(std::vector<int> rows, std::vector<int> cols,
+                                           std::vector<ReferenceMatrix> matrices) {
+  const bool are_equal = std::ranges::all_of(
+      matrices, [&](const ReferenceMatrix& matrix) { return matrix.values == matrices.front().values; });
+  if (are_equal) matrices.resize(1);
+  MatrixFamily result{
+      .rows = std::move(rows), .cols = std::move(cols), .members = add_matrices(std::move(matrices)), .index = {}};
+  if (!are_equal) result.index = {program_.facet_axis};
+  return result;
 }
 
 int ProgramSteps::add_folding(const Folding& folding) {
@@ -147,6 +170,12 @@ void add_points(TensorProgram& program, const BasisTables& tables) {
   }
   if (!tables.is_grid()) extents.push_back(tables.num_points());
   program.point_axes = ProgramSteps(program).add_axes(AxisKind::point, extents, tables.is_grid());
+  add_facets(program, tables);
+}
+
+void add_facets(TensorProgram& program, const BasisTables& tables) {
+  if (program.function.is_facet)
+    program.facet_axis = ProgramSteps(program).add_axis(AxisKind::facet, tables.num_facets());
 }
 
 std::vector<int> dof_axes(TensorProgram& program, const BasisTables& tables, const element::Element& element) {

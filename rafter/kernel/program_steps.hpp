@@ -26,6 +26,10 @@ public:
   int add_array(const std::string& name, int components, std::vector<int> axes);
   /// Adds a matrix unless the program has an equal one.
   int add_matrix(ReferenceMatrix matrix);
+  /// Adds matrices one after the other unless the program has equal ones that stand so; their numbers.
+  std::vector<int> add_matrices(std::vector<ReferenceMatrix> added);
+  /// A family of matrices, one for each facet (one alone for cells): it has an index where they differ.
+  MatrixFamily family_by_facet(std::vector<int> rows, std::vector<int> cols, std::vector<ReferenceMatrix> matrices);
   int add_access(Access access);
   void read(int access, int target);
   void write(int access, int source);
@@ -50,8 +54,10 @@ private:
   TensorProgram& program_;
 };
 
-/// Adds the points and weights of the tables, and their axes.
+/// Adds the points and weights of the tables, and their axes, with that of facets.
 void add_points(TensorProgram& program, const BasisTables& tables);
+/// Adds the axis of facets where the program is one of facets.
+void add_facets(TensorProgram& program, const BasisTables& tables);
 
 /// Axes of an array of the dofs of an element, behind that of components. They are those of the points where the nodes
 /// are points.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <span>
 
+#include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/kernel/tensor_program.hpp>
 
@@ -26,7 +27,8 @@ void contract(const ReferenceMatrix& matrix, const ContractionShape& shape, cons
 }
 
 /// The same where extents or matrices depend on indices: entry by entry. Entries that arrays do not use stay 0.
-void contract_by_entries(const TensorProgram& program, const Step& step, const Values& source, Values& target) {
+void contract_by_entries(const TensorProgram& program, const Step& step, int facet, const Values& source,
+                         Values& target) {
   const auto& family = program.family(step.family);
   const auto &from = program.array(step.source), &into = program.array(step.target);
   const int row_axis = family.rows.front(), col_axis = family.cols.front();
@@ -37,7 +39,8 @@ void contract_by_entries(const TensorProgram& program, const Step& step, const V
       place = place * program.extent(axis) + at[static_cast<std::size_t>(axis)];
     return static_cast<std::size_t>(place);
   };
-  program.each_entry(into, [&](const TensorProgram::AxisIndices& at) {
+  program.each_entry(into, [&](TensorProgram::AxisIndices at) {
+    if (program.facet_axis >= 0) at[static_cast<std::size_t>(program.facet_axis)] = facet;
     const auto& matrix = program.member_at(family, at);
     const int row = at[static_cast<std::size_t>(row_axis)], extent = program.extent_at(col_axis, at);
     for (int c = 0; c < num_components; ++c) {
@@ -95,9 +98,10 @@ void butterfly(const Folding& folding, Values& values) {
   }
 }
 
-/// Reference coordinate of an axis at a point of the program's grid.
-double reference_coordinate(const TensorProgram& program, int point, int axis) {
-  if (!program.is_grid()) return program.points[static_cast<std::size_t>(point * program.tdim + axis)];
+/// Reference coordinate of an axis at a point of a facet or cell.
+double reference_coordinate(const TensorProgram& program, int facet, int point, int axis) {
+  if (!program.is_grid())
+    return program.points[static_cast<std::size_t>((facet * program.num_points() + point) * program.tdim + axis)];
   for (int a = 0; a < axis; ++a) point /= program.points_along(a);
   return program.grid[static_cast<std::size_t>(axis)][static_cast<std::size_t>(point % program.points_along(axis))];
 }
@@ -120,7 +124,8 @@ public:
       else if (output.kind == OutputKind::integral) {
         const auto value = static_cast<std::size_t>(output.component);
         result_.integrals.resize(std::max(result_.integrals.size(), value + 1));
-        result_.integrals[value] += program_.weights[static_cast<std::size_t>(q)] * values[i];
+        const int point = data_.facet * program_.num_points() + q;
+        result_.integrals[value] += program_.weights[static_cast<std::size_t>(point)] * values[i];
       } else if (output.kind == OutputKind::stored_point) {
         result_.stored_point.resize(slots * static_cast<std::size_t>(program_.num_points()));
         result_.stored_point[static_cast<std::size_t>(q) * slots + static_cast<std::size_t>(output.component)] =
@@ -150,7 +155,7 @@ private:
       return at(data_.map, static_cast<int>(mode) * program_.tdim + a.b);
     }
     case AtomKind::reference_coordinate:
-      return reference_coordinate(program_, q, a.a);
+      return reference_coordinate(program_, data_.facet, q, a.a);
     case AtomKind::reference_normal:
       return at(data_.reference_normal, a.a);
     case AtomKind::stored_cell:
@@ -182,7 +187,8 @@ void apply_in_place(const TensorProgram& program, const Step& step, const CellDa
   case FamilyKind::butterflies:
     return butterfly(program.folding_of(step), target);
   case FamilyKind::weights:
-    for (std::size_t i = 0; i < target.size(); ++i) target[i] *= program.weights[i % program.weights.size()];
+    for (std::size_t i = 0, points = static_cast<std::size_t>(program.num_points()); i < target.size(); ++i)
+      target[i] *= program.weights[static_cast<std::size_t>(data.facet) * points + i % points];
     return;
   case FamilyKind::factors:
     return scale(program, step, data, target);
@@ -216,6 +222,8 @@ void write(const TensorProgram& program, const Step& step, const Values& source,
 } // namespace
 
 CellResult interpret(const TensorProgram& program, const CellData& data) {
+  if (data.facet < 0 || data.facet >= program.num_facets())
+    throw base::InternalError(fmt::format("interpreter: the program has no facet {}", data.facet));
   CellResult result;
   for (const auto& use : program.outputs)
     result.outputs.emplace_back(static_cast<std::size_t>(use.components * use.num_dofs()), 0.0);
@@ -232,9 +240,10 @@ CellResult interpret(const TensorProgram& program, const CellData& data) {
       if (!program.contracts(step))
         apply_in_place(program, step, data, arrays[target]);
       else if (program.has_dependent_axes())
-        contract_by_entries(program, step, arrays[source], arrays[target]);
+        contract_by_entries(program, step, data.facet, arrays[source], arrays[target]);
       else
-        contract(program.matrix_of(step), program.shape_of(step), arrays[source], step.accumulate, arrays[target]);
+        contract(program.member_at(program.family(step.family), program.indices_of_facet(data.facet)),
+                 program.shape_of(step), arrays[source], step.accumulate, arrays[target]);
       break;
     case StepKind::evaluate: {
       Evaluation evaluation(program, data, arrays, result);

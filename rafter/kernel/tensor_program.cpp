@@ -94,7 +94,15 @@ int combination(const TensorProgram& program, const std::vector<int>& of_axes, c
 
 bool TensorProgram::has_dependent_axes() const {
   return std::ranges::any_of(axes, [](const Axis& axis) { return !axis.outer.empty(); }) ||
-         std::ranges::any_of(families, [](const MatrixFamily& family) { return !family.index.empty(); });
+         std::ranges::any_of(families, [this](const MatrixFamily& family) {
+           return std::ranges::any_of(family.index, [this](int axis) { return axis != facet_axis; });
+         });
+}
+
+TensorProgram::AxisIndices TensorProgram::indices_of_facet(int facet) const {
+  AxisIndices at(axes.size(), 0);
+  if (facet_axis >= 0) at[static_cast<std::size_t>(facet_axis)] = facet;
+  return at;
 }
 
 int TensorProgram::extent_at(int number, const AxisIndices& at) const {

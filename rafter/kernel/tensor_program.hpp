@@ -27,7 +27,8 @@ enum class AxisKind : std::uint8_t {
   dof,  ///< degrees of freedom of a field, or nodes of the geometry
   pair, ///< pairs of a test and a trial function, test function first
   slot, ///< the values and derivatives that a dense table holds one after the other
-  point
+  point,
+  facet ///< facets of one shape that a cell has; the index is not looped over, but a number of the cell
 };
 
 /// An index set: arrays have axes, and matrices take one to another.
@@ -216,9 +217,11 @@ struct TensorProgram {
   /// one.
   std::vector<int> point_axes;
   std::vector<std::vector<double>>
-      grid;                    ///< coordinates of the points along each reference axis; empty: they are no grid
-  std::vector<double> points;  ///< points that are no grid, shape (point, tdim)
-  std::vector<double> weights; ///< quadrature weights, shape (point)
+      grid; ///< coordinates of the points along each reference axis; empty: they are no grid
+  /// Axis of the facets that a cell may be integrated over, of which it has one (CellData::facet); -1: these are cells.
+  int facet_axis = -1;
+  std::vector<double> points;  ///< points that are no grid, shape (facet, point, tdim)
+  std::vector<double> weights; ///< quadrature weights, shape (facet, point)
   std::vector<FieldUse> inputs, outputs;
   BatchLayout batches;
   std::vector<Access> accesses;
@@ -261,7 +264,8 @@ struct TensorProgram {
   int num_components(int array) const; ///< extent of the first axis
   int num_entries(int array) const;    ///< numbers of one component
   int size(int array) const { return num_components(array) * num_entries(array); }
-  int num_points() const;                        ///< number of all points
+  int num_points() const; ///< number of all points, of one facet
+  int num_facets() const { return facet_axis < 0 ? 1 : extent(facet_axis); }
   bool is_grid() const { return !grid.empty(); } ///< the points, or nodes of separable programs, form a grid
   /// Number of points along a reference axis of a grid.
   int points_along(int direction) const { return extent(point_axes[static_cast<std::size_t>(tdim - 1 - direction)]); }
@@ -276,9 +280,11 @@ struct TensorProgram {
     return matrices[static_cast<std::size_t>(families[static_cast<std::size_t>(step.family)].members.front())];
   }
   ContractionShape shape_of(const Step& step) const;
-  /// Says whether the extent of an axis depends on other indices, or a matrix does.
+  /// Says whether the extent of an axis depends on other indices, or a matrix does, except by the facet of the cell.
   bool has_dependent_axes() const;
   using AxisIndices = std::vector<int>; ///< an index for each axis of the program
+  /// Indices that are 0 but along the axis of facets.
+  AxisIndices indices_of_facet(int facet) const;
   /// Calls f(indices) for all entries of a component that an array uses.
   void each_entry(const TensorArray& array, const std::function<void(const AxisIndices&)>& f) const;
   /// Extent of an axis at these indices along the others.
@@ -300,14 +306,14 @@ std::shared_ptr<DenseTables> make_dense_tables();
 /// QFunctions.
 struct CellFields {
   element::Quadrature quadrature; ///< rule on the cell, or on the reference facet (facet programs)
-  int local_facet = -1;
+  std::vector<int> local_facets;  ///< facets that a cell may be integrated over, all of one shape; empty: cells are
   std::vector<FieldUse> inputs, outputs;
   std::shared_ptr<const element::Element> geometry; ///< element of the cell map
   BatchLayout batches;
 };
 inline auto members(const CellFields& value) {
-  const auto& [quadrature, local_facet, inputs, outputs, geometry, batches] = value;
-  return std::tie(quadrature, local_facet, inputs, outputs, geometry, batches);
+  const auto& [quadrature, local_facets, inputs, outputs, geometry, batches] = value;
+  return std::tie(quadrature, local_facets, inputs, outputs, geometry, batches);
 }
 /// Says whether cells of a shape can be integrated on grids of points: it is a tensor shape, and the basis functions of
 /// all fields are products of functions along its axes.
@@ -334,8 +340,9 @@ struct CellData {
   std::vector<double> map;                       ///< map coefficients, shape (mode, axis), in the order of map_modes
   std::vector<double> nodes;                     ///< geometry nodes, shape (node, axis)
   std::vector<double> stored_point, stored_cell; ///< shapes (point, slot) and (slot)
-  std::vector<double> reference_normal;
-  std::vector<std::vector<double>> inputs;  ///< unknowns for each input field, shape (component, dof)
+  int facet = 0;                                 ///< position of the facet along TensorProgram::facet_axis
+  std::vector<double> reference_normal;          ///< normal of that facet
+  std::vector<std::vector<double>> inputs;       ///< unknowns for each input field, shape (component, dof)
   std::vector<std::vector<double>> factors; ///< by EntityFactors, shape (component of the factors, dof of their field)
 };
 /// The results of a program for one cell.

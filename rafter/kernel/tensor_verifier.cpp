@@ -22,7 +22,9 @@ public:
 
   void run() {
     check_axes();
-    require(static_cast<int>(program_.weights.size()) == program_.num_points(), "one weight per point is needed");
+    check_facet_axis();
+    require(static_cast<int>(program_.weights.size()) == program_.num_facets() * program_.num_points(),
+            "one weight per point is needed");
     require(program_.output_slots.size() == program_.function.outputs.size(), "one slot per output is needed");
     for (const auto& access : program_.accesses) check_access(access);
     for (const auto& factors : program_.factors) check_factors(factors);
@@ -72,6 +74,25 @@ private:
     for (std::size_t axis = 0; axis < program_.grid.size(); ++axis)
       require(static_cast<int>(program_.grid[axis].size()) == program_.points_along(static_cast<int>(axis)),
               "one coordinate per point of an axis is needed");
+  }
+  /// Checks that what counts facets is the axis of facets alone, which has no other use than to choose members of
+  /// families: its index is a number of the cell.
+  void check_facet_axis() const {
+    const int last = static_cast<int>(program_.axes.size()) - 1, facets = program_.facet_axis;
+    require(facets >= -1 && facets <= last, "the axis of facets does not exist");
+    for (int axis = 0; axis <= last; ++axis)
+      require((program_.axis(axis).kind == AxisKind::facet) == (axis == facets),
+              program_.axis(axis).name + " is the axis of facets and does not count them, or the reverse");
+    const auto has_facets = [facets](const std::vector<int>& axes) {
+      return facets >= 0 && std::ranges::find(axes, facets) != axes.end();
+    };
+    for (const auto& a : program_.arrays) require(!has_facets(a.axes), a.name + " has the axis of facets");
+    for (const auto& family : program_.families) {
+      require(!has_facets(family.rows) && !has_facets(family.cols), "a matrix takes facets to something");
+      const bool is_one_table = std::ranges::all_of(
+          family.members, [&, next = family.members.front()](int member) mutable { return member == next++; });
+      require(!has_facets(family.index) || is_one_table, "the members of a family by facet do not follow each other");
+    }
   }
   void read(int i) const {
     const auto& a = array(i);
@@ -201,6 +222,7 @@ private:
       const auto& matrix = program_.matrices[static_cast<std::size_t>(member)];
       require(static_cast<int>(matrix.values.size()) == matrix.rows * matrix.cols,
               "matrix " + matrix.name + " needs one value per entry");
+      require(family.index.empty() || matrix.blocks.empty(), matrix.name + " is one of several and has blocks");
       check_blocks(matrix);
     }
     const auto& source = array(step.source);
@@ -215,6 +237,7 @@ private:
     require(family.axes_of_result(source) == array(step.target).axes,
             "a contraction does not fit " + array(step.target).name);
     for (const int axis : family.index) {
+      if (axis == program_.facet_axis) continue;
       const auto& of_target = array(step.target).axes;
       require(std::ranges::find(of_target, axis) != of_target.end() &&
                   std::ranges::find(family.rows, axis) == family.rows.end(),

@@ -73,14 +73,18 @@ struct BatchOptions {
 /// same for every number of threads.
 CellBatches make_cell_batches(const Mesh& mesh, const BatchOptions& options = {});
 
-/// Exterior facets grouped like cells: one block per (group, local facet number, map kind of the cell).
+/// Exterior facets grouped like cells: one block per (group, shape of the facets, map kind of the cell). The facets of
+/// a batch have one local number, and those with the lowest come first, so that batches are padded within the block,
+/// too.
 struct FacetBlock {
   std::int32_t group = 0;
   element::Shape shape = element::Shape::hexahedron; ///< shape of the cell
-  int local_facet = 0;
+  std::vector<int> local_facets;                     ///< local numbers of all facets of their shape in the cell
   MapKind map = MapKind::affine;
   std::int32_t num_facets = 0, num_batches = 0;
-  std::vector<std::int32_t> cells; ///< cell of the group, shape (batch, cell); padded as CellBlock::cells
+  std::vector<std::int32_t> cells;      ///< cell of the group, shape (batch, cell); padded as CellBlock::cells
+  std::vector<std::int32_t> facets;     ///< position in `local_facets`, shape (batch)
+  std::vector<std::int32_t> num_active; ///< number of facets, shape (batch)
 };
 
 /// Facets with one of these tags (empty: all exterior facets). Stages as for cells: chunk.block indexes `blocks`.

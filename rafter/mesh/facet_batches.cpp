@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include <rafter/mesh/cell_batches.hpp>
 #include <rafter/mesh/chunk_stages.hpp>
@@ -37,6 +38,37 @@ void sort_by_cell(const Mesh& mesh, std::int32_t group, std::vector<FacetRef>& f
   });
 }
 
+/// The facets of a group that a block holds.
+using BlockKey = std::pair<element::Shape, MapKind>;
+/// Cells behind facets, shape (local number of the facet).
+using CellsByFacet = std::vector<std::vector<std::int32_t>>;
+
+FacetBlock make_block(const Mesh& mesh, std::int32_t group, const BlockKey& key, const CellsByFacet& cells,
+                      int cells_per_batch) {
+  FacetBlock block{.group = group,
+                   .shape = mesh.groups[static_cast<std::size_t>(group)].shape,
+                   .local_facets = {},
+                   .map = key.second,
+                   .cells = {},
+                   .facets = {},
+                   .num_active = {}};
+  for (int facet = 0; facet < element::num_facets(block.shape); ++facet) {
+    if (element::facet_shape(block.shape, facet) != key.first) continue;
+    const auto position = static_cast<std::int32_t>(block.local_facets.size());
+    block.local_facets.push_back(facet);
+    const auto& of_facet = cells[static_cast<std::size_t>(facet)];
+    const auto padded = padded_to_batches(of_facet, cells_per_batch);
+    block.cells.insert(block.cells.end(), padded.begin(), padded.end());
+    for (auto rest = static_cast<std::int32_t>(of_facet.size()); rest > 0; rest -= cells_per_batch) {
+      block.facets.push_back(position);
+      block.num_active.push_back(std::min(rest, cells_per_batch));
+    }
+    block.num_facets += static_cast<std::int32_t>(of_facet.size());
+  }
+  block.num_batches = static_cast<std::int32_t>(block.facets.size());
+  return block;
+}
+
 } // namespace
 
 FacetBatches make_facet_batches(const Mesh& mesh, std::span<const std::int32_t> tags, const BatchOptions& options) {
@@ -48,15 +80,15 @@ FacetBatches make_facet_batches(const Mesh& mesh, std::span<const std::int32_t> 
     const auto group = static_cast<std::int32_t>(g);
     const auto kinds = map_kinds(mesh, group, options.affine_tolerance);
     sort_by_cell(mesh, group, facets[g]);
-    std::map<std::pair<int, MapKind>, std::vector<std::int32_t>> cells;
-    for (const auto& facet : facets[g]) cells[{facet.facet, kinds[facet.cell]}].push_back(facet.cell);
-    for (auto& [key, list] : cells) {
-      FacetBlock block{group, mesh.groups[g].shape, key.first, key.second, static_cast<std::int32_t>(list.size()), 0,
-                       {}};
-      block.cells = padded_to_batches(std::move(list), options.cells_per_batch);
-      block.num_batches = static_cast<std::int32_t>(block.cells.size() / options.cells_per_batch);
-      batches.blocks.push_back(std::move(block));
+    const auto shape = mesh.groups[g].shape;
+    std::map<BlockKey, CellsByFacet> cells;
+    for (const auto& facet : facets[g]) {
+      auto& of_block = cells[{element::facet_shape(shape, facet.facet), kinds[facet.cell]}];
+      of_block.resize(static_cast<std::size_t>(element::num_facets(shape)));
+      of_block[static_cast<std::size_t>(facet.facet)].push_back(facet.cell);
     }
+    for (const auto& [key, of_block] : cells)
+      batches.blocks.push_back(make_block(mesh, group, key, of_block, options.cells_per_batch));
   }
   std::vector<BatchedBlock> views;
   for (const auto& block : batches.blocks) views.push_back({block.group, block.num_batches, block.cells});

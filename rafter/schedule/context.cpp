@@ -135,8 +135,12 @@ void Context::announce_row(const std::string& role, int numbers) {
   streams.push_back({buffer, imul(row, size), imul(iadd(row, integer(1)), size), num_entries});
 }
 
-Statements Context::with_data_row(Statements body) {
-  if (reads_data_) body.insert(body.begin(), ilet("row", iload(global(role::data_rows, 0, Type::integer), batch())));
+Statements Context::with_numbers_of_batch(Statements body) {
+  const auto name = [&](const char* variable, const char* role) {
+    body.insert(body.begin(), ilet(variable, iload(global(role, 0, Type::integer), batch())));
+  };
+  if (reads_data_) name("row", role::data_rows);
+  if (reads_facet_) name("facet", role::facet);
   return body;
 }
 

@@ -112,10 +112,16 @@ public:
     reads_data_ = true;
     return variable("row");
   }
+  /// Entry of what has so many numbers for each facet: that of the facet of the batch. The same for cells.
+  NodePtr facet_entry(NodePtr entry, std::int64_t numbers) {
+    if (program.facet_axis < 0) return entry;
+    reads_facet_ = true;
+    return iadd(imul(variable("facet"), integer(numbers)), std::move(entry));
+  }
   /// The row of the next batch in an array of so many numbers per cell, as a stream.
   void announce_row(const std::string& role, int numbers);
-  /// The body of the program, the row named before it.
-  Statements with_data_row(Statements body);
+  /// The body of the program, the row and the facet named before it.
+  Statements with_numbers_of_batch(Statements body);
 
   /// The type of work arrays and of computed values.
   Type type() const { return plan[key::compute] == Precision::double_precision ? Type::real : Type::real32; }
@@ -164,7 +170,7 @@ private:
   std::string constant(const std::string& prefix, Type type, const std::vector<double>& values, bool is_lane = false);
   Type type_of(const std::string& role, int index) const; ///< type of a buffer of reals
   int next_name_ = 0;
-  bool reads_data_ = false;
+  bool reads_data_ = false, reads_facet_ = false;
 };
 
 /// Work array of a tensor-program array.

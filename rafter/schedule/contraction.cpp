@@ -64,7 +64,8 @@ public:
     Statements group;
     each_sum(groups, [&](int, const NodePtr& sum) { group.push_back(store(sums_, sum, context_.number(0))); });
     const NodePtr first_entry =
-        iadd(integer(offset_), imul(iadd(imul(variable(g), integer(num_cols)), variable(k)), integer(groups.size)));
+        iadd(iadd(product_.first_entry, integer(offset_)),
+             imul(iadd(imul(variable(g), integer(num_cols)), variable(k)), integer(groups.size)));
     group.push_back(
         loop(k, integer(num_cols),
              schedule::block(column(groups, listed(context_, "cols", block.cols, variable(k)), first_entry))));
@@ -124,9 +125,10 @@ private:
 
 } // namespace
 
-bool stands_in_text(const ReferenceMatrix& matrix, const Plan& plan) {
+bool stands_in_text(const kernel::TensorProgram& program, const kernel::MatrixFamily& family, const Plan& plan) {
+  if (family.members.size() > 1) return false;
   std::int64_t entries = 0;
-  for (const auto& block : blocks_of(matrix))
+  for (const auto& block : blocks_of(program.matrices[static_cast<std::size_t>(family.members.front())]))
     entries += static_cast<std::int64_t>(block.rows.size()) * static_cast<std::int64_t>(block.cols.size());
   return entries <= plan[key::unroll];
 }
@@ -233,9 +235,9 @@ std::vector<NodePtr> apply_into_vectors(Context& context, const ReferenceMatrix&
   return result;
 }
 
-std::vector<double> packed_table(const ReferenceMatrix& matrix, const Plan& plan) {
-  std::vector<double> result;
-  if (stands_in_text(matrix, plan)) return result;
+namespace {
+
+void append_packed(const ReferenceMatrix& matrix, const Plan& plan, std::vector<double>& result) {
   for (const auto& block : blocks_of(matrix)) {
     if (block.rows.empty()) continue;
     const RowGroups groups(static_cast<int>(block.rows.size()), rows_at_a_time(plan));
@@ -243,6 +245,27 @@ std::vector<double> packed_table(const ReferenceMatrix& matrix, const Plan& plan
       for (const int k : block.cols)
         for (int r = 0; r < groups.size; ++r)
           result.push_back(matrix(block.rows[static_cast<std::size_t>(groups.first(g) + r)], k));
+  }
+}
+
+} // namespace
+
+std::int64_t packed_size(const ReferenceMatrix& matrix, const Plan& plan) {
+  std::vector<double> packed;
+  append_packed(matrix, plan, packed);
+  return std::ssize(packed);
+}
+
+std::vector<std::vector<double>> packed_tables(const kernel::TensorProgram& program, const Plan& plan) {
+  std::vector<std::vector<double>> result(program.matrices.size());
+  for (const auto& family : program.families) {
+    if (family.kind != kernel::FamilyKind::matrices) continue;
+    const auto first = static_cast<std::size_t>(family.members.front());
+    if (!program.matrices[first].is_data || stands_in_text(program, family, plan)) continue;
+    std::vector<double> table;
+    for (const int member : family.members)
+      append_packed(program.matrices[static_cast<std::size_t>(member)], plan, table);
+    if (table.size() > result[first].size()) result[first] = std::move(table);
   }
   return result;
 }

@@ -162,6 +162,7 @@ inline constexpr const char* output_vector = "output_vector"; ///< vectors by nu
 inline constexpr const char* integral =
     "integral"; ///< values of a functional, one sum per batch and cell: by number of the value
 inline constexpr const char* num_active = "num_active"; ///< cells of a batch
+inline constexpr const char* facet = "facet"; ///< position of the facet of a batch along TensorProgram::facet_axis
 inline constexpr const char* chunk_bounds =
     "chunk_bounds"; ///< first batch of a chunk, and that behind its last one: shape (chunk, 2)
 inline constexpr const char* mask =
@@ -176,10 +177,10 @@ inline constexpr const char* nodes = "nodes";         ///< geometry nodes of cel
 inline constexpr const char* cell_coefficients = "cell_coefficients";
 inline constexpr const char* stored_point = "stored_point";         ///< data that set-up stores per point
 inline constexpr const char* stored_cell = "stored_cell";           ///< and per cell
-inline constexpr const char* reference_normal = "reference_normal"; ///< normals of facets
+inline constexpr const char* reference_normal = "reference_normal"; ///< normals, shape (facet, axis)
 inline constexpr const char* points = "points";
 inline constexpr const char* weights = "weights";
-inline constexpr const char* matrix = "matrix";             ///< matrices of the tensor program, by number
+inline constexpr const char* matrix = "matrix";             ///< matrices of the tensor program, see packed_tables
 inline constexpr const char* table = "table";               ///< the buffer's own values
 inline constexpr const char* slice_starts = "slice_starts"; ///< assembled matrices, as the rest: see matrix_product
 inline constexpr const char* rows = "rows";

@@ -10,7 +10,7 @@ Statements whole_batch(Context& context, Statements of_pass) {
   else
     body.insert(body.end(), of_pass.begin(), of_pass.end());
   body.insert(body.end(), context.after_subbatches.begin(), context.after_subbatches.end());
-  return context.with_data_row(std::move(body));
+  return context.with_numbers_of_batch(std::move(body));
 }
 
 LoopProgram finished(Context& context, Statements of_pass) {

@@ -84,8 +84,8 @@ std::vector<NodePtr> butterfly_of(Context& context, const std::vector<NodePtr>& 
 std::vector<NodePtr> apply_into_vectors(Context& context, const kernel::ReferenceMatrix& matrix,
                                         const std::vector<NodePtr>& line);
 
-/// Says whether every entry of a dense table is a constant of the text.
-bool stands_in_text(const kernel::ReferenceMatrix& matrix, const Plan& plan);
+/// Says whether every entry of the dense table of a family is a constant of the text.
+bool stands_in_text(const kernel::TensorProgram& program, const kernel::MatrixFamily& family, const Plan& plan);
 /// Product with such a table, zeros left out. `entry`: the numbers that it is applied to, by column; `result` is called
 /// with each row and its sum.
 void product_in_text(const Context& context, const kernel::ReferenceMatrix& matrix,
@@ -93,11 +93,14 @@ void product_in_text(const Context& context, const kernel::ReferenceMatrix& matr
                      const std::function<void(int row, NodePtr sum)>& result);
 /// Rows of tables in memory that are summed at the same time, for every sub-batch that a pass takes.
 int rows_at_a_time(const Plan& plan);
+/// Numbers of a matrix among packed_tables.
+std::int64_t packed_size(const kernel::ReferenceMatrix& matrix, const Plan& plan);
 /// A product with a table in memory, in blocks of rows whose sums stand in registers.
 struct BlockedProduct {
   const kernel::ReferenceMatrix& matrix;
-  std::string table; ///< packed_table of the matrix
-  int rows = 1;      ///< most rows of a block
+  std::string table;   ///< one of packed_tables
+  NodePtr first_entry; ///< where the matrix begins there
+  int rows = 1;        ///< most rows of a block
   std::string source;
   NodePtr first_source; ///< entry of column 0
   std::string target;

@@ -58,9 +58,10 @@ struct Mapping {
   bool has_axes(const Target& target) const { return has_items ? target.has_groups : target.has_lanes; }
 };
 
-/// The values of a dense matrix as kernels of a plan take them (role::matrix): block after block, group after group of
-/// rows, column after column, the rows of the group side by side. Empty when they stand in the text.
-std::vector<double> packed_table(const kernel::ReferenceMatrix& matrix, const Plan& plan);
+/// The values of dense matrices as kernels of a plan take them (role::matrix), by number of the matrix: block after
+/// block, group after group of rows, column after column, the rows of the group side by side. With the first matrix of
+/// a family stand all others. Empty when they stand in the text.
+std::vector<std::vector<double>> packed_tables(const kernel::TensorProgram& program, const Plan& plan);
 
 /// Programs for cell matrices write those of batch b into record b % num_records of their output, shape (record, entry,
 /// cell of the batch), so that they can be taken from the nearest caches. Entries are those of one pair of fields after

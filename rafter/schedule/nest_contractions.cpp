@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/schedule/nest_steps.hpp>
 
+#include <rafter/base/error.hpp>
+
 /// Contractions in nests go entry by entry where the loops around give the free index, else by whole lines, and by
 /// blocks of rows where tables stand in memory.
 namespace rafter::schedule {
@@ -27,6 +29,7 @@ void define_all(Context& context, Halves& halves, const std::string& prefix, Sta
 void NestSteps::contract(const kernel::Step& step, const Do& what, Statements& to) {
   const auto& rows = family_of(step).rows;
   if (what.rows > 0) return contract_in_blocks(step, what, to);
+  if (!family_of(step).index.empty()) throw base::InternalError("matrices by facet are no numbers of the text");
   if (what.is_marched || gives(step.target, rows)) return contract_entries(step, what, to);
   if (context_.has_point_lanes() && program_.direction_of(step) == 0) return contract_into_lanes(step, what, to);
   contract_lines(step, what, to);
@@ -219,10 +222,13 @@ void NestSteps::finish_sum(const kernel::Step& step, const Do& what, const Entry
 /// A table in memory: blocks of its rows are summed at the same time, for all sub-batches of the pass.
 void NestSteps::contract_in_blocks(const kernel::Step& step, const Do& what, Statements& to) {
   const auto& family = family_of(step);
+  const auto& matrix = program_.matrix_of(step);
   const int from = values_.memory_of(step.source, what.from), into = values_.memory_of(step.target, what.to);
   const BlockedProduct product{
-      .matrix = program_.matrix_of(step),
+      .matrix = matrix,
       .table = context_.global(role::matrix, family.members.front()),
+      .first_entry =
+          family.index.empty() ? integer(0) : context_.facet_entry(integer(0), packed_size(matrix, context_.plan)),
       .rows = what.rows,
       .source = memories_.name(from),
       .first_source = memories_.entry(from, step.source, numbered(program_, values_.indices, family.cols, 0)),

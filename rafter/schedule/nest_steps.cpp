@@ -98,7 +98,8 @@ void NestSteps::weigh(const kernel::Step& step, const Do& what, Statements& to) 
   const int from = values_.memory_of(step.target, what.from), into = target_memory(step, what);
   const std::string weights = context_.global(role::weights);
   each_entry(context_, step.target, values_.indices, [&](const EntryIndices& at) {
-    const NodePtr weight = context_.fetch(weights, number_in_cell(context_, step.target, at));
+    const NodePtr point = number_in_cell(context_, step.target, at);
+    const NodePtr weight = context_.fetch(weights, context_.facet_entry(point, program_.num_points()));
     const NodePtr weighed = operation(ScalarOp::mul, {weight, values_.value(step.target, from, at)});
     if (into >= 0 && memories_.is_cleared(into, step.target))
       memories_.store(into, step.target, at, weighed, to); // and does not add

@@ -96,7 +96,8 @@ NodePtr PointStage::reference_coordinate(int axis) {
   const auto& program = context_.program;
   if (!program.is_grid())
     return context_.fetch(context_.global(role::points),
-                          iadd(imul(variable("q"), integer(program.tdim)), integer(axis)));
+                          context_.facet_entry(iadd(imul(variable("q"), integer(program.tdim)), integer(axis)),
+                                               std::int64_t{program.num_points()} * program.tdim));
   if (axis > 0 || !context_.has_point_lanes())
     return context_.fetch(context_.reals("points", program.grid[static_cast<std::size_t>(axis)]),
                           variable(axis_variable(axis)));
@@ -117,7 +118,7 @@ NodePtr PointStage::atom(const Atom& a) {
   case AtomKind::parameter:
     return context_.fetch(context_.global(role::parameters), integer(a.a));
   case AtomKind::reference_normal:
-    return context_.fetch(context_.global(role::reference_normal), integer(a.a));
+    return context_.fetch(context_.global(role::reference_normal), context_.facet_entry(integer(a.a), program.tdim));
   case AtomKind::cell_coefficient: {
     // one more parameter says how many coefficients a cell has: the array may serve several kernels
     const NodePtr count = iload(context_.global(role::mode, 0, Type::integer), integer(1));
@@ -206,8 +207,11 @@ void PointStage::at_point(Statements& to) {
       break;
     case OutputKind::integral: {
       const std::string weights = context_.global(role::weights);
-      to.push_back(add("total", context_.work_entry(integer(output.component)),
-                       operation(form::ScalarOp::mul, {context_.fetch(weights, point_number()), result})));
+      to.push_back(
+          add("total", context_.work_entry(integer(output.component)),
+              operation(form::ScalarOp::mul,
+                        {context_.fetch(weights, context_.facet_entry(point_number(), context_.program.num_points())),
+                         result})));
       break;
     }
     case OutputKind::stored_point:

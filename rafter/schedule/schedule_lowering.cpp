@@ -28,7 +28,7 @@ public:
     case CellPlace::in_turn: {
       auto of_cell = nest_statements(); // before the number of cells, so that buffers have one order
       context_.result.body =
-          block(context_.with_data_row({loop("cell", context_.num_active(), block(std::move(of_cell)))}));
+          block(context_.with_numbers_of_batch({loop("cell", context_.num_active(), block(std::move(of_cell)))}));
       return std::move(context_.result);
     }
     default:
@@ -51,7 +51,7 @@ private:
     nest(schedule_.nest, of_cells);
     Statements body{ilet("own_batch", variable("batch"))};
     if (num_passes_ > 1) of_cells = {loop("pass", integer(num_passes_), block(std::move(of_cells)))};
-    const auto rest = context_.with_data_row(std::move(of_cells));
+    const auto rest = context_.with_numbers_of_batch(std::move(of_cells));
     body.insert(body.end(), rest.begin(), rest.end());
     context_.result.launch = {.items = {schedule_.items[0], schedule_.items[1], schedule_.cells}, .batches = 1};
     context_.result.body = block(std::move(body));

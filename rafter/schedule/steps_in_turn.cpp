@@ -51,7 +51,7 @@ private:
   // --- what is done together ----------------------------------------------------------------------------------------
   bool is_product(const Step& step) const { return program_.contracts(step) && program_.matrix_of(step).is_data; }
   bool is_product_in_text(const Step& step) const {
-    return is_product(step) && stands_in_text(program_.matrix_of(step), plan_);
+    return is_product(step) && stands_in_text(program_, program_.family(step.family), plan_);
   }
   bool is_product_in_memory(const Step& step) const { return is_product(step) && !is_product_in_text(step); }
   /// Says whether components are moved one by one, between vectors and registers.

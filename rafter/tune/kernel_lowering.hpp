@@ -29,7 +29,7 @@ struct CellSpecification {
   /// others read a list of their dofs where those go by starts of runs.
   double whole_runs_share = 1;
 
-  bool is_facet() const { return fields.local_facet >= 0; }
+  bool is_facet() const { return !fields.local_facets.empty(); }
   /// Number of patches in a batch; 0 where cells are gathered one by one.
   int patches_per_batch(const space::ElementLayout& layout) const {
     return is_facet() ? 0 : space::patches_per_batch(layout, fields.batches.cells_per_batch);

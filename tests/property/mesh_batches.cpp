@@ -142,11 +142,14 @@ TEST_P(EveryBatching, facets_are_all_exterior_facets_once_with_their_cells_kind)
   for (const auto& block : cells.blocks)
     for (const auto cell : block.cells) kind_of_cell.emplace(block.group, cell, block.map);
   std::vector<mesh::FacetRef> found;
-  for (const auto& block : mesh::make_facet_batches(box, {}).blocks)
-    for (std::int32_t i = 0; i < block.num_facets; ++i) {
-      found.push_back({block.group, block.cells[i], block.local_facet});
-      EXPECT_TRUE(kind_of_cell.contains({block.group, block.cells[i], block.map}));
-    }
+  const auto batches = mesh::make_facet_batches(box, {});
+  for (const auto& block : batches.blocks)
+    for (std::int32_t batch = 0; batch < block.num_batches; ++batch)
+      for (std::int32_t i = 0; i < block.num_active[batch]; ++i) {
+        const auto cell = block.cells[batch * batches.cells_per_batch + i];
+        found.push_back({block.group, cell, block.local_facets[block.facets[batch]]});
+        EXPECT_TRUE(kind_of_cell.contains({block.group, cell, block.map}));
+      }
   std::sort(found.begin(), found.end());
   EXPECT_EQ(found, box.topology().exterior_facets);
 }

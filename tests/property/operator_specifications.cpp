@@ -264,7 +264,7 @@ TEST(SpecificationsOfKernels, DifferInEveryMember) {
                                     [](auto& s) { s.cell.fields.quadrature.lines.emplace_back(); },
                                     [](auto& s) { s.cell.fields.quadrature.lines = {{.points = {1}, .weights = {}}}; },
                                     [](auto& s) { s.cell.fields.quadrature.lines = {{.points = {}, .weights = {1}}}; },
-                                    [](auto& s) { s.cell.fields.local_facet = 0; },
+                                    [](auto& s) { s.cell.fields.local_facets = {0}; },
                                     [](auto& s) { s.cell.fields.inputs.clear(); },
                                     [](auto& s) { s.cell.fields.outputs.clear(); },
                                     [&](auto& s) { s.cell.fields.geometry = element; },

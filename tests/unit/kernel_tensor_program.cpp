@@ -6,8 +6,10 @@
 #include <array>
 
 #include <fmt/format.h>
+#include <rafter/base/error.hpp>
 #include <rafter/form/lowering.hpp>
 #include <rafter/form/parser.hpp>
+#include <rafter/kernel/cell_matrices.hpp>
 #include <rafter/kernel/cut.hpp>
 #include <rafter/kernel/tensor_program.hpp>
 
@@ -248,27 +250,119 @@ TEST_P(TensorProgram, diagonal_equals_the_action_on_unit_vectors) {
   }
 }
 
+/// Local facets of a shape that the cell has.
+std::vector<int> facets_of_shape(Shape shape, Shape facet_shape) {
+  std::vector<int> result;
+  for (int facet = 0; facet < element::num_facets(shape); ++facet)
+    if (element::facet_shape(shape, facet) == facet_shape) result.push_back(facet);
+  return result;
+}
+
+/// The setup with these facets and data for one of them.
+void set_facets(Setup& s, std::vector<int> facets, int position, int degree) {
+  const Shape shape = s.cell.shape();
+  const int facet = facets[static_cast<std::size_t>(position)];
+  const auto facet_shape = element::facet_shape(shape, facet);
+  const auto normal = element::reference_normal(shape, facet);
+  s.input.fields.quadrature = element::make_quadrature(facet_shape, facet_shape == Shape::point ? 0 : degree);
+  s.input.fields.local_facets = std::move(facets);
+  s.data.facet = position;
+  s.data.reference_normal.assign(normal.begin(), normal.end());
+}
+
+/// The part of one facet of numbers that are given for all.
+std::vector<double> of_facet(const std::vector<double>& numbers, const kernel::TensorProgram& program, int facet) {
+  const auto size = static_cast<std::ptrdiff_t>(numbers.size()) / program.num_facets();
+  return {numbers.begin() + facet * size, numbers.begin() + (facet + 1) * size};
+}
+
 TEST_P(TensorProgram, facet_integrals_see_area_and_normal) {
   const Shape shape = GetParam();
   const auto space = space_of(shape, 2, false);
   const auto form = lower("(kappa*u*v + dot(n, grad(u))*v*x[0])*ds", space);
-  for (int facet = 0; facet < element::num_facets(shape); ++facet)
+  for (const auto facet_shape : {Shape::point, Shape::interval, Shape::triangle, Shape::quadrilateral}) {
+    const auto facets = facets_of_shape(shape, facet_shape);
+    for (int position = 0; position < static_cast<int>(facets.size()); ++position)
+      for (const auto map : {MapKind::affine, MapKind::isoparametric}) {
+        auto s = make_setup(forms[0], shape, 2, map, Contraction::collocated);
+        s.values.parameters = s.data.parameters = {0.7};
+        set_facets(s, facets, position, 5);
+        const kernel::IntegralPart part{&form.integrals[0], -1};
+        s.input.function = kernel::pull_back({&part, 1}, shape, map, true);
+        const auto program = kernel::build_program(s.input);
+        const int facet = facets[static_cast<std::size_t>(position)];
+        const auto expected = test::reference_action(form.integrals[0], s.cell, *s.element, 1,
+                                                     of_facet(program.points, program, position),
+                                                     of_facet(program.weights, program, position), facet, s.values);
+        SCOPED_TRACE(facet);
+        expect_close(kernel::interpret(program, s.data).outputs[0], expected, tolerance(2));
+      }
+  }
+}
+
+TEST_P(TensorProgram, facets_as_data_are_those_of_programs_of_one_facet) {
+  const Shape shape = GetParam();
+  const auto space = space_of(shape, 2, false);
+  const auto bilinear =
+      lower("((1 + x[0])*u*v + dot(n, grad(u))*v + kappa*dot(n, n)*inner(grad(u), grad(v)))*ds", space);
+  const auto constant = lower("(u*v + dot(n, grad(u))*v)*ds", space);
+  const auto functional = lower("(x[0]*n[0] + 1)*ds", space);
+  // Results of the program of these facets for one of them: of the action, cell matrices and the functional.
+  const auto results = [&](const std::vector<int>& facets, int position, MapKind map) {
+    std::vector<double> result;
+    for (const auto* form : {&bilinear, &constant, &functional})
+      for (const bool is_matrix : {false, true}) {
+        if (form == &functional && is_matrix) continue;
+        auto s = make_setup(forms[0], shape, 2, map, Contraction::collocated);
+        s.data.parameters = {0.7};
+        set_facets(s, facets, position, 5);
+        const kernel::IntegralPart part{&form->integrals[0], -1};
+        s.input.function = kernel::pull_back({&part, 1}, shape, map, true);
+        if (is_matrix) {
+          s.input.function = kernel::pair_coefficients(s.input.function, std::array{1});
+          s.input.fields.inputs.clear();
+          s.input.fields.outputs[0].trial_element = s.element;
+        }
+        if (form == &functional) {
+          s.input.fields.inputs.clear();
+          s.input.fields.outputs.clear();
+        }
+        const auto program = kernel::build_program(s.input);
+        EXPECT_EQ(program.num_facets(), static_cast<int>(facets.size()));
+        const auto found = kernel::interpret(program, s.data);
+        for (const auto& values : found.outputs) result.insert(result.end(), values.begin(), values.end());
+        result.insert(result.end(), found.integrals.begin(), found.integrals.end());
+      }
+    return result;
+  };
+  for (const auto facet_shape : {Shape::point, Shape::interval, Shape::triangle, Shape::quadrilateral}) {
+    const auto facets = facets_of_shape(shape, facet_shape);
     for (const auto map : {MapKind::affine, MapKind::isoparametric}) {
-      auto s = make_setup(forms[0], shape, 2, map, Contraction::collocated);
-      const auto facet_shape = element::facet_shape(shape, facet);
-      s.values.parameters = s.data.parameters = {0.7};
-      s.input.fields.quadrature = element::make_quadrature(facet_shape, facet_shape == Shape::point ? 0 : 5);
-      s.input.fields.local_facet = facet;
-      const auto normal = element::reference_normal(shape, facet);
-      s.data.reference_normal.assign(normal.begin(), normal.end());
-      const kernel::IntegralPart part{&form.integrals[0], -1};
-      s.input.function = kernel::pull_back({&part, 1}, shape, map, true);
-      const auto program = kernel::build_program(s.input);
-      const auto expected = test::reference_action(form.integrals[0], s.cell, *s.element, 1, program.points,
-                                                   program.weights, facet, s.values);
-      SCOPED_TRACE(facet);
-      expect_close(kernel::interpret(program, s.data).outputs[0], expected, tolerance(2));
+      std::vector<std::vector<double>> of_facets;
+      for (int position = 0; position < static_cast<int>(facets.size()); ++position) {
+        const auto found = results(facets, position, map);
+        EXPECT_EQ(found, results({facets[static_cast<std::size_t>(position)]}, 0, map)) << position;
+        for (const auto& other : of_facets) EXPECT_NE(found, other) << "two facets of a cell have the same integrals";
+        of_facets.push_back(found);
+      }
     }
+  }
+}
+
+TEST(TensorProgramOfFacets, RefusesFacetsThatItHasNot) {
+  auto s = make_setup(forms[0], Shape::prism, 1, MapKind::affine, Contraction::dense);
+  const auto form = lower("u*v*ds", space_of(Shape::prism, 1, false));
+  set_facets(s, facets_of_shape(Shape::prism, Shape::triangle), 1, 2);
+  const kernel::IntegralPart part{&form.integrals[0], -1};
+  s.input.function = kernel::pull_back({&part, 1}, Shape::prism, MapKind::affine, true);
+  const auto program = kernel::build_program(s.input);
+  EXPECT_EQ(program.num_facets(), 2);
+  EXPECT_FALSE(program.has_dependent_axes()) << "kernels are made of it";
+  EXPECT_NO_THROW(kernel::interpret(program, s.data));
+  for (const int facet : {-1, 2}) {
+    s.data.facet = facet;
+    EXPECT_THROW(kernel::interpret(program, s.data), base::InternalError);
+  }
 }
 
 TEST_P(TensorProgram, divergence_theorem_ties_facets_to_the_cell) {
@@ -294,17 +388,12 @@ TEST_P(TensorProgram, divergence_theorem_ties_facets_to_the_cell) {
     const double volume_integral = kernel::interpret(kernel::build_program(s.input), s.data).integrals.at(0);
     double facet_integral = 0;
     for (int facet = 0; facet < element::num_facets(shape); ++facet) {
-      const auto facet_shape = element::facet_shape(shape, facet);
-      s.input.fields.quadrature = element::make_quadrature(facet_shape, facet_shape == Shape::point ? 0 : 14);
-      s.input.fields.local_facet = facet;
-      const auto normal = element::reference_normal(shape, facet);
-      s.data.reference_normal.assign(normal.begin(), normal.end());
+      set_facets(s, {facet}, 0, 14);
       const kernel::IntegralPart part{&facet_form.integrals[0], -1};
       s.input.function = kernel::pull_back({&part, 1}, shape, map, true);
       facet_integral += kernel::interpret(kernel::build_program(s.input), s.data).integrals.at(0);
     }
     EXPECT_NEAR(volume_integral, facet_integral, 1e-11 * std::fabs(volume_integral)) << mesh::name(map);
-    s.input.fields.local_facet = -1;
   }
 }
 

@@ -43,6 +43,12 @@ MatrixFamily& family(TensorProgram& p) {
   return p.families[static_cast<std::size_t>(step(p, StepKind::contract).family)];
 }
 
+/// Adds an axis of facets.
+int add_facets(TensorProgram& p, int extent) {
+  p.axes.push_back({"f", AxisKind::facet, extent});
+  return p.facet_axis = static_cast<int>(p.axes.size()) - 1;
+}
+
 /// Adds a step that changes the first array along an axis in place.
 void in_place(TensorProgram& p, FamilyKind kind, int axis, int member) {
   p.families.push_back({.rows = {axis}, .cols = {axis}, .members = {member}, .kind = kind});
@@ -99,6 +105,19 @@ const std::vector<VerifierCase>& verifier_cases() {
          family(p).rows = {static_cast<int>(p.axes.size()) - 1};
        }},
       {"axis_that_does_not_exist", "does not exist", [](auto& p) { p.arrays[0].axes.back() = 99; }},
+      {"unknown_axis_of_facets", "the axis of facets does not exist", [](auto& p) { p.facet_axis = 99; }},
+      {"facets_of_another_kind", "is the axis of facets and does not count them", [](auto& p) { p.facet_axis = 0; }},
+      {"second_axis_of_facets", "or the reverse",
+       [](auto& p) {
+         p.axes.push_back({"f", AxisKind::facet, 1});
+       }},
+      {"array_by_facet", "has the axis of facets", [](auto& p) { p.arrays[0].axes.push_back(add_facets(p, 1)); }},
+      {"weights_of_one_facet", "one weight per point", [](auto& p) { add_facets(p, 2); }},
+      {"matrices_of_facets_apart", "do not follow each other",
+       [](auto& p) {
+         family(p).index = {add_facets(p, 2)};
+         family(p).members = {0, 0};
+       }},
       {"array_without_components", "does not count components",
        [](auto& p) { std::ranges::reverse(p.arrays[0].axes); }},
       {"empty_axis", "is empty", [](auto& p) { p.axes[0].extent = 0; }},

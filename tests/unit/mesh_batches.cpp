@@ -268,8 +268,57 @@ TEST(facet_batches, of_one_tag_are_its_facets) {
   const auto& block = batches.blocks[0];
   EXPECT_EQ(block.num_facets, 15);
   EXPECT_EQ(block.map, MapKind::cartesian);
-  EXPECT_EQ(block.local_facet, 3);
+  EXPECT_EQ(block.local_facets, (std::vector{0, 1, 2, 3, 4, 5})) << "whichever of them the mesh has";
+  EXPECT_EQ(block.facets, (std::vector{3, 3}));
+  EXPECT_EQ(block.num_active, (std::vector{8, 7}));
   for (const auto cell : block.cells) EXPECT_EQ(cell % 4, 3);
   const std::array<std::int32_t, 1> none{77};
   EXPECT_TRUE(mesh::make_facet_batches(box, none).blocks.empty());
+}
+
+/// A block has facets of one shape, a batch facets of one number: those of a mesh with all shapes of cells.
+TEST(facet_batches, of_mixed_cells_have_one_number_each) {
+  const auto box = mesh::make_box({.cells = {5, 4, 6}, .shape = "mixed"});
+  for (const int cells_per_batch : {1, 4, 8}) {
+    const auto batches = mesh::make_facet_batches(box, {}, {.cells_per_batch = cells_per_batch});
+    std::set<std::tuple<int, element::Shape, MapKind>> blocks;
+    std::set<element::Shape> shapes;
+    std::vector<mesh::FacetRef> found;
+    bool has_padding_inside = false;
+    for (const auto& block : batches.blocks) {
+      const auto facet_shape = element::facet_shape(block.shape, block.local_facets.front());
+      EXPECT_TRUE(blocks.emplace(block.group, facet_shape, block.map).second) << "two blocks of one kind";
+      shapes.insert(block.shape);
+      std::vector<int> of_shape;
+      for (int facet = 0; facet < element::num_facets(block.shape); ++facet)
+        if (element::facet_shape(block.shape, facet) == facet_shape) of_shape.push_back(facet);
+      EXPECT_EQ(block.local_facets, of_shape);
+      ASSERT_EQ(std::ssize(block.facets), block.num_batches);
+      ASSERT_EQ(std::ssize(block.num_active), block.num_batches);
+      ASSERT_EQ(std::ssize(block.cells), block.num_batches * cells_per_batch);
+      EXPECT_TRUE(std::ranges::is_sorted(block.facets));
+      std::int32_t num_facets = 0;
+      for (std::int32_t batch = 0; batch < block.num_batches; ++batch) {
+        const auto b = static_cast<std::size_t>(batch);
+        const int active = block.num_active[b], facet = block.local_facets[static_cast<std::size_t>(block.facets[b])];
+        EXPECT_TRUE(active > 0 && active <= cells_per_batch);
+        const bool is_last_of_number = batch + 1 == block.num_batches || block.facets[b + 1] != block.facets[b];
+        EXPECT_TRUE(active == cells_per_batch || is_last_of_number) << "a batch is padded before the last one";
+        has_padding_inside |= active < cells_per_batch && batch + 1 < block.num_batches;
+        num_facets += active;
+        for (int cell = 0; cell < cells_per_batch; ++cell) {
+          const auto own = block.cells[b * static_cast<std::size_t>(cells_per_batch) + static_cast<std::size_t>(cell)];
+          if (cell < active)
+            found.push_back({block.group, own, facet});
+          else
+            EXPECT_EQ(own, found.back().cell) << "padding repeats the last cell";
+        }
+      }
+      EXPECT_EQ(block.num_facets, num_facets);
+    }
+    EXPECT_EQ(has_padding_inside, cells_per_batch > 1);
+    EXPECT_EQ(shapes.size(), 4u) << "a mixed mesh has other shapes of cells at its boundary";
+    std::sort(found.begin(), found.end());
+    EXPECT_EQ(found, box.topology().exterior_facets);
+  }
 }

@@ -74,14 +74,12 @@ std::vector<double> run(Batch& batch, const std::string& text) {
                                                     {schedule::role::parameters, &batch.parameters},
                                                     {schedule::role::points, &batch.program.points},
                                                     {schedule::role::weights, &batch.program.weights}};
-  std::vector<std::vector<double>> tables;
-  tables.reserve(batch.program.matrices.size());
+  auto tables = schedule::packed_tables(batch.program, plan);
   std::vector<schedule::Argument> arguments;
   for (const auto& argument : loops.arguments()) {
-    if (argument.role == schedule::role::matrix) {
-      tables.push_back(schedule::packed_table(batch.program.matrices[static_cast<std::size_t>(argument.index)], plan));
-      arguments.push_back({.reals = tables.back(), .integers = {}});
-    } else if (argument.type == schedule::Type::integer)
+    if (argument.role == schedule::role::matrix)
+      arguments.push_back({.reals = tables[static_cast<std::size_t>(argument.index)], .integers = {}});
+    else if (argument.type == schedule::Type::integer)
       arguments.push_back({.reals = {}, .integers = integers.at(argument.role)});
     else
       arguments.push_back({.reals = *reals.at(argument.role), .integers = {}});

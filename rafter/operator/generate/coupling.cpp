@@ -219,7 +219,7 @@ private:
   void add_products(std::size_t number, std::vector<Products>& result) const {
     const auto& block = built_.blocks[number];
     const auto function = kernel::pull_back(integral_parts(built_.form, block), block.cells.shape, block.cells.map,
-                                            block.cells.local_facet >= 0);
+                                            block.cells.is_facet());
     for (const auto& output : function.outputs) {
       const auto row = component(built_.output_fields[static_cast<std::size_t>(output.field)], output.component);
       for (const auto id : function.graph.reachable(std::span(&output.node, 1))) {
@@ -237,15 +237,23 @@ private:
     return slots[static_cast<std::size_t>(slot + 1)];
   }
 
+  /// Points on the facets that the block has, in the reference cell.
+  static std::vector<double> facet_points(const GeneratedBlock& block) {
+    const auto& cells = block.cells;
+    std::vector<double> result;
+    for (const auto facet : std::set(cells.facets.begin(), cells.facets.end())) {
+      const auto points = element::map_to_cell(cells.shape, element::dimension(cells.shape) - 1,
+                                               cells.local_facets[static_cast<std::size_t>(facet)], block.rule.points);
+      result.insert(result.end(), points.begin(), points.end());
+    }
+    return result;
+  }
+
   /// Makes those of the values and of the derivatives in all directions, from one table.
   std::vector<Supports> make_supports(std::size_t number, const element::Element& element) const {
     const auto& block = built_.blocks[number];
-    const int facet = block.cells.local_facet;
-    const auto points = facet < 0 ? block.rule.points
-                                  : element::map_to_cell(block.cells.shape, element::dimension(block.cells.shape) - 1,
-                                                         facet, block.rule.points);
-    const auto frame = kernel::differentiation_frame(block.cells.shape, facet >= 0);
-    const auto table = element.tabulate(points);
+    const auto frame = kernel::differentiation_frame(block.cells.shape, block.cells.is_facet());
+    const auto table = element.tabulate(block.cells.is_facet() ? facet_points(block) : block.rule.points);
     std::vector<Supports> result;
     for (int slot = -1; slot < element::dimension(block.cells.shape); ++slot) result.emplace_back(table, frame, slot);
     return result;

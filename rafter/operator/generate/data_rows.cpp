@@ -24,6 +24,7 @@ struct Outline {
   std::vector<double> offsets;
   std::vector<double> bounds; ///< tolerance of the offsets, shape (cell)
   std::vector<double> coefficients;
+  std::int32_t facet = 0; ///< BatchedCells::facets; 0 for cells
 };
 
 /// Measures the outlines of batches and compares them. Several threads may ask.
@@ -48,10 +49,11 @@ public:
       measure_cells<1>(batch, outline);
     const auto* begin = coefficients_.data() + static_cast<std::size_t>(batch) * num_coefficients_ * cells_per_batch_;
     outline.coefficients.assign(begin, begin + num_coefficients_ * cells_per_batch_);
+    outline.facet = facet_of(batch);
   }
 
   bool are_equal(const Outline& a, const Outline& b) const {
-    if (a.coefficients != b.coefficients) return false;
+    if (a.coefficients != b.coefficients || a.facet != b.facet) return false;
     const std::size_t per_cell = nodes_.size() * dim_;
     for (std::size_t cell = 0; cell < cells_per_batch_; ++cell) {
       const double bound = std::min(a.bounds[cell], b.bounds[cell]);
@@ -79,9 +81,13 @@ public:
     }
     for (const double value : outline.coefficients)
       result = (result ^ std::hash<double>()(value)) * 0x9e3779b97f4a7c15ULL;
+    result += static_cast<std::uint64_t>(outline.facet) * 0x9e3779b97f4a7c15ULL;
     return result ^ result >> 32;
   }
 
+  std::int32_t facet_of(std::int32_t batch) const {
+    return cells_.is_facet() ? cells_.facets[static_cast<std::size_t>(batch)] : 0;
+  }
   std::span<const std::int32_t> cells_of(std::int32_t batch) const {
     return cells_.cells.subspan(static_cast<std::size_t>(batch) * cells_per_batch_, cells_per_batch_);
   }
@@ -229,6 +235,7 @@ DataRows find_rows(const mesh::Mesh& mesh, const BatchedCells& cells, const Cell
   for (std::size_t row = 0; row < rows.count(); ++row) {
     const auto of_row = outlines.cells_of(rows.batch(row));
     result.cells.insert(result.cells.end(), of_row.begin(), of_row.end());
+    if (cells.is_facet()) result.facets.push_back(outlines.facet_of(rows.batch(row)));
   }
   return result;
 }
@@ -236,10 +243,13 @@ DataRows find_rows(const mesh::Mesh& mesh, const BatchedCells& cells, const Cell
 } // namespace
 
 BatchedCells DataRows::representatives(const BatchedCells& all) const {
+  if (cells.empty()) return all;
   BatchedCells result = all;
-  if (!cells.empty()) result.cells = cells;
+  result.cells = cells;
+  result.facets = facets;
+  result.active = {}; // what repeats a cell in one batch may be a cell of its own in another one
   result.num_batches = count();
-  result.num_items = static_cast<std::int32_t>(result.cells.size());
+  result.num_items = static_cast<std::int32_t>(cells.size());
   return result;
 }
 
@@ -262,9 +272,10 @@ DataRows make_data_rows(const mesh::Mesh& mesh, const BatchedCells& cells, const
 
 std::shared_ptr<const DataRows> shared_data_rows(const space::Discretisation& discretisation, const BatchedCells& cells,
                                                  const CellCoefficients& none) {
-  const auto key = fmt::format("group {} {} batches {} of {} items {} cells {}", cells.group, mesh::name(cells.map),
-                               cells.num_batches, cells.cells_per_batch, cells.num_items,
-                               base::content_hash(base::content_text(cells.cells)));
+  const auto key = fmt::format(
+      "group {} {} batches {} of {} items {} cells {} facets {}", cells.group, mesh::name(cells.map), cells.num_batches,
+      cells.cells_per_batch, cells.num_items, base::content_hash(base::content_text(cells.cells)),
+      base::content_hash(base::content_text(cells.local_facets) + base::content_text(cells.facets)));
   return discretisation.shared().get<DataRows>(
       key, [&] { return make_data_rows(discretisation.mesh(), cells, none, false); });
 }

@@ -17,6 +17,7 @@ struct DataRows {
   base::AlignedVector<std::int32_t> of_batch; ///< row of a batch, shape (batch)
   /// Cells that a row is made of, shape (row, cell); empty where each batch has a row of its own.
   std::vector<std::int32_t> cells;
+  std::vector<std::int32_t> facets; ///< those of `cells` where these are facets, shape (row)
   int cells_per_batch = 8;
   std::int32_t count() const {
     return static_cast<std::int32_t>(cells.empty() ? of_batch.size()
@@ -27,7 +28,8 @@ struct DataRows {
 };
 
 /// Finds the batches that share a row: those whose cells, one by one, have nodes that differ, relative to the first
-/// node, by less than 1e-12 of the cell's size plus the rounding of coordinates, and whose coefficients are the same.
+/// node, by less than 1e-12 of the cell's size plus the rounding of coordinates, and whose coefficients and facets are
+/// the same.
 /// In cells with affine maps only the vertices along the axes are compared, because kernels take the map from them.
 /// `reads_position` says that numbers depend on where a cell is, so that every batch gets its own row.
 DataRows make_data_rows(const mesh::Mesh& mesh, const BatchedCells& cells, const CellCoefficients& coefficients,

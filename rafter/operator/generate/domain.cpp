@@ -48,13 +48,16 @@ BatchedCells batched(const mesh::CellBlock& block, int cells_per_batch) {
 BatchedCells batched(const mesh::FacetBlock& block, int cells_per_batch) {
   BatchedCells result = common(block, cells_per_batch);
   result.num_items = block.num_facets;
-  result.local_facet = block.local_facet;
+  result.local_facets = block.local_facets;
+  result.facets = block.facets;
+  result.active = block.num_active;
   return result;
 }
 
 base::AlignedVector<std::int32_t> active_counts(const BatchedCells& cells) {
-  base::AlignedVector<std::int32_t> counts(static_cast<std::size_t>(cells.num_batches), cells.cells_per_batch);
-  if (!counts.empty()) counts.back() = cells.num_items - (cells.num_batches - 1) * cells.cells_per_batch;
+  base::AlignedVector<std::int32_t> counts(static_cast<std::size_t>(cells.num_batches));
+  for (std::int32_t batch = 0; batch < cells.num_batches; ++batch)
+    counts[static_cast<std::size_t>(batch)] = cells.num_active(batch);
   return counts;
 }
 

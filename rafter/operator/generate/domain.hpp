@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -23,10 +24,18 @@ struct BatchedCells {
   std::int32_t group = 0;
   element::Shape shape = element::Shape::hexahedron;
   mesh::MapKind map = mesh::MapKind::affine;
-  int local_facet = -1; ///< local number of the facet in its cell; -1: these are cells
+  std::span<const int> local_facets; ///< local numbers of all facets of their shape in the cell; empty: these are cells
   std::int32_t num_items = 0, num_batches = 0;
-  std::span<const std::int32_t> cells; ///< numbers in the group, shape (batch, cell)
+  std::span<const std::int32_t> cells;  ///< numbers in the group, shape (batch, cell)
+  std::span<const std::int32_t> facets; ///< position of the facets in `local_facets`, shape (batch); empty for cells
+  /// Number of active cells, shape (batch); empty: all batches but the last one are full.
+  std::span<const std::int32_t> active;
   int cells_per_batch = 8;
+  bool is_facet() const { return !local_facets.empty(); }
+  std::int32_t num_active(std::int32_t batch) const {
+    return active.empty() ? std::min(cells_per_batch, num_items - batch * cells_per_batch)
+                          : active[static_cast<std::size_t>(batch)];
+  }
 };
 BatchedCells batched(const mesh::CellBlock& block, int cells_per_batch);
 BatchedCells batched(const mesh::FacetBlock& block, int cells_per_batch);

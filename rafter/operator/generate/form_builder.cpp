@@ -186,7 +186,7 @@ private:
     KernelSpecification specification;
     specification.parts = parts;
     specification.cell.map = cells.map;
-    specification.cell.fields.local_facet = cells.local_facet;
+    specification.cell.fields.local_facets.assign(cells.local_facets.begin(), cells.local_facets.end());
     specification.cell.fields.geometry =
         mesh::geometry_element(system_.mesh->groups[static_cast<std::size_t>(cells.group)]);
     specification.purpose = built_.purpose;
@@ -197,7 +197,7 @@ private:
     set_fields(specification, block, facets);
     specification.cell.whole_runs_share = whole_runs_share(block);
     const auto integration_shape =
-        cells.local_facet >= 0 ? element::facet_shape(cells.shape, cells.local_facet) : cells.shape;
+        cells.is_facet() ? element::facet_shape(cells.shape, cells.local_facets.front()) : cells.shape;
     auto rule = choose_rule(integration_shape, parts, cells.map, geometry_degree(cells), built_.options.quadrature);
     specification.cell.fields.quadrature = std::move(rule.rule);
     for (const auto& part : parts)
@@ -279,8 +279,9 @@ private:
       for (const auto& facet_block : facets.blocks) {
         GeneratedBlock block;
         block.cells = batched(facet_block, facets.cells_per_batch);
-        const auto name = fmt::format("facet {} of {} {}", block.cells.local_facet, element::name(block.cells.shape),
-                                      mesh::name(block.cells.map));
+        const auto facet_shape = element::facet_shape(facet_block.shape, facet_block.local_facets.front());
+        const auto name = fmt::format("{}s of {} {}", element::name(facet_shape), element::name(facet_block.shape),
+                                      mesh::name(facet_block.map));
         add_block(std::move(block), {{&integral, -1}}, name, &facet_block);
       }
     }

@@ -202,8 +202,7 @@ tune::GeneratedProgram KernelGenerator::generated(const tune::LoweredKernel& low
   result.vector_width = lowered.loops.vector_width;
   result.launch = lowered.loops.launch;
   result.arguments = lowered.loops.arguments();
-  for (const auto& matrix : lowered.program.matrices)
-    result.matrices.push_back(matrix.is_data ? schedule::packed_table(matrix, packed) : std::vector<double>{});
+  result.matrices = schedule::packed_tables(lowered.program, packed);
   result.points = lowered.program.points;
   result.weights = lowered.program.weights;
   result.weights.resize(result.weights.size() + weights_room);
@@ -245,7 +244,7 @@ schedule::Plan KernelGenerator::usual_plan() const {
                                kernel().target, options_.plan.get());
   if (!options_.plan) plan.set(key::scatter, usual_scatter(specification_, options_));
   if (is_single(specification_, options_)) plan = computing_in_floats(plan);
-  if (is_facet()) plan.set(key::unroll, 0); // tables are data: facets that differ in their number share a text
+  if (is_facet()) plan.set(key::unroll, 0); // tables are data: those of most facets depend on the number of the facet
   if (is_quick) take_quick_flags(plan);
   return fitted(std::move(plan));
 }

@@ -12,7 +12,7 @@ namespace rafter::op {
 /// Describes one generated kernel on one block: what was decided about it and what it costs.
 struct KernelInfo {
   int block = -1;   ///< number of the block of cells; -1: facets
-  std::string name; ///< such as "cell hexahedron affine" or "facet 2 of prism isoparametric"
+  std::string name; ///< such as "cell hexahedron affine" or "triangles of prism isoparametric"
   schedule::Plan plan;
   tune::Decision decision;                                 ///< says why this plan was taken
   std::string source;                                      ///< generated text

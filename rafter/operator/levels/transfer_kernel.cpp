@@ -51,8 +51,7 @@ TransferKernel::TransferKernel(const TransferCells& cells, TransferDirection dir
   program_.name = loops.name;
   program_.arguments = loops.arguments();
   program_.launch = loops.launch;
-  for (const auto& matrix : program.matrices)
-    program_.matrices.push_back(matrix.is_data ? schedule::packed_table(matrix, program_.plan) : std::vector<double>{});
+  program_.matrices = schedule::packed_tables(program, program_.plan);
   for (const auto& factors : program.factors) {
     const auto& access = program.access_of(factors);
     factors_.push_back({access.kind == kernel::AccessKind::output, access.field});

@@ -128,12 +128,11 @@ std::int64_t CellSum::cell_of(const Target& target, std::size_t block, std::int3
 
 void CellSum::add(const CellMatrices& matrices, std::span<double> entries) const {
   const auto& target = targets_[matrices.block];
-  const std::int64_t num_items = built_.cells->blocks[matrices.block].cells.num_items;
+  const auto& cells = built_.cells->blocks[matrices.block].cells;
   for (std::int32_t batch = matrices.batch_begin; batch < matrices.batch_end; ++batch) {
     const auto record = static_cast<std::size_t>(batch % target.num_records) * target.num_entries *
                         static_cast<std::size_t>(target.cells_per_batch);
-    for (int cell = 0; cell < target.cells_per_batch; ++cell) {
-      if (std::int64_t{batch} * target.cells_per_batch + cell >= num_items) break;
+    for (int cell = 0; cell < cells.num_active(batch); ++cell) {
       const auto first = cell_of(target, matrices.block, batch, cell);
       const auto values = matrices.values.subspan(record + static_cast<std::size_t>(cell));
       if (target.is_whole)

@@ -46,6 +46,7 @@ KernelArguments BoundKernel::arguments() const {
   const auto& main = block_.kernel.programs.main;
   device::BufferRegistry kept;
   add_data(main.arguments, kept);
+  if (cell_data_ != nullptr) cell_data_->batches.add_to(kept);
   tables_.add_to(kept);
   kept.add(schedule::role::data_rows, 0, data_rows_.device_read());
   kept.add(schedule::role::stored_point, 0, stored_point_.device_read());
@@ -180,9 +181,11 @@ std::unique_ptr<BoundKernel::Setup> BoundKernel::make_setup() const {
   std::iota(numbers.begin(), numbers.end(), 0);
   auto result = std::make_unique<Setup>();
   result->tables = {*form_.system.discretisation, device_, setup, schedule::Precision::double_precision};
+  result->batches = batch_numbers(block_.rows.representatives(block_.cells), device_);
   result->row_of_row = Integers(device_, std::move(numbers));
   device::BufferRegistry kept;
   add_data(setup.arguments, kept);
+  result->batches.add_to(kept);
   result->tables.add_to(kept);
   kept.add(schedule::role::data_rows, 0, result->row_of_row.device_read());
   result->kernel.emplace(device_, StagedKernels::Arguments{{*block_.setup_program, setup, kept}},
@@ -240,7 +243,7 @@ void BoundKernel::write_cells(std::int32_t begin, std::int32_t end, MatrixWork& 
   for (std::int32_t batch = begin; batch < end; ++batch) {
     const auto record = static_cast<std::size_t>(batch % num_records());
     geometry_->write(batch, work.points, geometry + record * numbers);
-    num_active[record] = std::min(cells.cells_per_batch, cells.num_items - batch * cells.cells_per_batch);
+    num_active[record] = cells.num_active(batch);
     if (coefficients == 0) continue;
     auto of_batch = cells;
     of_batch.cells = cells.cells.subspan(static_cast<std::size_t>(batch) * cells_per_batch, cells_per_batch);

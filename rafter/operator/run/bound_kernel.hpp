@@ -75,6 +75,7 @@ private:
   /// The kernel that computes the data that a cut stores.
   struct Setup {
     ProgramTables tables;
+    BatchNumbers batches; ///< those of the rows
     space::IndexTables::Integers row_of_row;
     std::optional<const StagedKernels> kernel; ///< one stage, in which threads have ranges of rows
   };

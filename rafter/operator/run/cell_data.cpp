@@ -20,18 +20,25 @@ std::string name_of(const std::shared_ptr<device::Device>& device) {
   return fmt::format("{}", static_cast<const void*>(device.get()));
 }
 
+std::vector<double> reference_normals(const BatchedCells& cells) {
+  std::vector<double> result;
+  for (const int facet : cells.local_facets) {
+    const auto normal = element::reference_normal(cells.shape, facet);
+    result.insert(result.end(), normal.begin(), normal.begin() + element::dimension(cells.shape));
+  }
+  return result;
+}
+
 CellData make_cell_data(const mesh::Mesh& mesh, const BatchedCells& cells, const BatchedCells& rows,
                         const std::shared_ptr<device::Device>& device) {
-  CellData result{
-      .num_active = {device, active_counts(cells)}, .map_coefficients = {}, .nodes = {}, .reference_normal = {}};
+  CellData result{.batches = batch_numbers(cells, device), .map_coefficients = {}, .nodes = {}, .reference_normal = {}};
   if (cells.map == mesh::MapKind::isoparametric)
     result.nodes = {device, geometry_nodes(mesh, rows)};
   else
     result.map_coefficients = {device, map_coefficients(mesh, rows)};
-  if (cells.local_facet >= 0)
-    result.reference_normal =
-        device::to_array<double>(device, element::reference_normal(cells.shape, cells.local_facet));
-  (void)result.num_active.device_read(); // now, because threads that share the data must only read
+  if (cells.is_facet()) result.reference_normal = device::to_array<double>(device, reference_normals(cells));
+  for (const auto* numbers : {&result.batches.num_active, &result.batches.facets})
+    (void)numbers->device_read(); // now, because threads that share the data must only read
   for (const auto* numbers : {&result.map_coefficients, &result.nodes, &result.reference_normal})
     (void)numbers->device_read();
   return result;
@@ -39,8 +46,16 @@ CellData make_cell_data(const mesh::Mesh& mesh, const BatchedCells& cells, const
 
 } // namespace
 
-void CellData::add_to(device::BufferRegistry& registry) const {
+BatchNumbers batch_numbers(const BatchedCells& cells, const std::shared_ptr<device::Device>& device) {
+  return {.num_active = {device, active_counts(cells)}, .facets = device::to_array<std::int32_t>(device, cells.facets)};
+}
+
+void BatchNumbers::add_to(device::BufferRegistry& registry) const {
   registry.add(schedule::role::num_active, 0, num_active.device_read());
+  registry.add(schedule::role::facet, 0, facets.device_read());
+}
+
+void CellData::add_to(device::BufferRegistry& registry) const {
   registry.add(schedule::role::map, 0, map_coefficients.device_read());
   registry.add(schedule::role::nodes, 0, nodes.device_read());
   registry.add(schedule::role::reference_normal, 0, reference_normal.device_read());
@@ -48,9 +63,10 @@ void CellData::add_to(device::BufferRegistry& registry) const {
 
 std::shared_ptr<const CellData> cell_data(const space::Discretisation& discretisation, const BatchedCells& cells,
                                           const BatchedCells& rows, const std::shared_ptr<device::Device>& device) {
-  const auto key = fmt::format("{} group {} {} facet {} batches {} of {} cells {} rows {}", name_of(device),
-                               cells.group, mesh::name(cells.map), cells.local_facet, cells.num_batches,
-                               cells.cells_per_batch, cells.num_items, hash_of(rows.cells));
+  const auto key = fmt::format("{} group {} {} facets {} {} active {} batches {} of {} cells {} rows {}",
+                               name_of(device), cells.group, mesh::name(cells.map), hash_of(cells.local_facets),
+                               hash_of(cells.facets), hash_of(cells.active), cells.num_batches, cells.cells_per_batch,
+                               cells.num_items, hash_of(rows.cells));
   return discretisation.shared().get<CellData>(
       key, [&] { return make_cell_data(discretisation.mesh(), cells, rows, device); });
 }

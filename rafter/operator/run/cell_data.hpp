@@ -21,15 +21,24 @@ struct GeneratedProgram;
 /// somebody holds them.
 namespace rafter::op {
 
+/// The numbers of batches of cells or facets that kernels read.
+struct BatchNumbers {
+  device::Array<std::int32_t> num_active; ///< number of active cells of each batch, shape (batch)
+  device::Array<std::int32_t> facets;     ///< see BatchedCells::facets; empty for cells
+  void add_to(device::BufferRegistry& registry) const;
+};
+BatchNumbers batch_numbers(const BatchedCells& cells, const std::shared_ptr<device::Device>& device);
+
 /// The data of the mesh that kernels on a list of cells read.
 struct CellData {
-  device::Array<std::int32_t> num_active; ///< number of active cells of each batch, shape (batch)
+  BatchNumbers batches;
   /// Shape (batch, mode, axis, cell), see op::map_coefficients; empty for isoparametric maps.
   device::Array<double> map_coefficients;
   /// Shape (batch, node, axis, cell), see op::geometry_nodes; empty for other maps than isoparametric ones.
   device::Array<double> nodes;
-  device::Array<double> reference_normal; ///< unit normal in the reference cell, shape (axis); empty for cells
-  void add_to(device::BufferRegistry& registry) const;
+  /// Unit normals in the reference cell, shape (facet of BatchedCells::local_facets, axis); empty for cells.
+  device::Array<double> reference_normal;
+  void add_to(device::BufferRegistry& registry) const; ///< all but `batches`
 };
 /// Returns the data of these cells, shared with whoever holds the same ones. `rows` are the cells whose maps and nodes
 /// are read in the place of `cells`, because batches of equal cells share their data (DataRows::representatives).

@@ -56,11 +56,14 @@ void find_entries(const GeneratedForm& form, const GeneratedBlock& block, int ou
   std::vector<std::int32_t> of_cell(static_cast<std::size_t>(space.element(cells.shape)->num_dofs()) *
                                     static_cast<std::size_t>(space.num_components()));
   std::ranges::fill(entries, -1);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(cells.num_items); ++i) {
-    const auto position = space.position(cells.group, cells.cells[i]);
-    space.cell_dofs(position.block, position.batch, position.cell, of_cell);
-    const auto first = i / cells_per_batch * cells_per_batch * of_cell.size() + i % cells_per_batch;
-    for (std::size_t k = 0; k < of_cell.size(); ++k) entries[first + k * cells_per_batch] = offset + of_cell[k];
+  for (std::int32_t batch = 0; batch < cells.num_batches; ++batch) {
+    const auto begin = static_cast<std::size_t>(batch) * cells_per_batch;
+    for (std::size_t cell = 0; cell < static_cast<std::size_t>(cells.num_active(batch)); ++cell) {
+      const auto position = space.position(cells.group, cells.cells[begin + cell]);
+      space.cell_dofs(position.block, position.batch, position.cell, of_cell);
+      const auto first = begin * of_cell.size() + cell;
+      for (std::size_t k = 0; k < of_cell.size(); ++k) entries[first + k * cells_per_batch] = offset + of_cell[k];
+    }
   }
 }
 
