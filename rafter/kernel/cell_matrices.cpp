@@ -208,14 +208,15 @@ CellMatrixSize cell_matrix_size(const ProgramInput& input) {
   const bool is_constant = is_constant_on_cells(input.function);
   const bool is_grid =
       !is_constant && !input.function.is_facet && has_tensor_factors(input.function.shape, input.fields);
+  const auto num_facets = static_cast<double>(std::max<std::size_t>(1, input.fields.local_facets.size()));
   CellMatrixSize result;
   for (const auto& use : input.fields.outputs) {
     const double pairs = static_cast<double>(use.element->num_dofs()) * use.trial_element->num_dofs();
     const auto slots = static_cast<double>(slots_of(input.function, use.index).size());
     result.result_entries += pairs * use.components;
     if (!is_grid)
-      result.table_entries =
-          std::max(result.table_entries, pairs * slots * (is_constant ? 1 : input.fields.quadrature.num_points()));
+      result.table_entries = std::max(
+          result.table_entries, num_facets * pairs * slots * (is_constant ? 1 : input.fields.quadrature.num_points()));
   }
   return result;
 }
@@ -234,8 +235,7 @@ TensorProgram build_cell_matrices(const ProgramInput& given) {
   program.batches = input.fields.batches;
   program.outputs = input.fields.outputs;
   program.contraction = tables.contraction();
-  if (is_constant) {
-    program.points = tables.points();
+  if (is_constant) { // and nothing is read at a point
     program.weights.assign(static_cast<std::size_t>(tables.num_facets()), 1.0);
     program.point_axes = {ProgramSteps(program).add_axis(AxisKind::point, 1)};
     add_facets(program, tables);

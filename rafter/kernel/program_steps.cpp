@@ -122,10 +122,10 @@ void ProgramSteps::weigh(int array) {
 void ProgramSteps::butterfly(int array, const Folding& folding) {
   apply(FamilyKind::butterflies, add_folding(folding), {program_.array(array).axes.back()}, array);
 }
-void ProgramSteps::scale(int array, const EntityFactors& factors) {
-  program_.factors.push_back(factors);
+void ProgramSteps::mask(int array, const EntityMask& mask) {
+  program_.masks.push_back(mask);
   const auto& axes = program_.array(array).axes;
-  apply(FamilyKind::factors, static_cast<int>(program_.factors.size()) - 1, {axes.begin() + 1, axes.end()}, array);
+  apply(FamilyKind::masks, static_cast<int>(program_.masks.size()) - 1, {axes.begin() + 1, axes.end()}, array);
 }
 
 int ProgramSteps::contract(int source, MatrixFamily family, const std::string& name, int target, bool accumulate) {

@@ -37,7 +37,7 @@ public:
   // In place:
   void weigh(int array); ///< by the quadrature weights
   void butterfly(int array, const Folding& folding);
-  void scale(int array, const EntityFactors& factors);
+  void mask(int array, const EntityMask& mask);
   /// Adds a contraction into array `target`, or into a new array if that is -1.
   int contract(int source, MatrixFamily family, const std::string& name, int target = -1, bool accumulate = false);
   /// Contracts a source along one reference axis after the other, whose indices become those of `rows`, in the order of

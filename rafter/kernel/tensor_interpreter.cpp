@@ -66,16 +66,16 @@ void each_dof(const TensorProgram& program, int array, const Access& access, int
         f(c * row + static_cast<std::size_t>(place), c, static_cast<std::size_t>(i));
 }
 
-void scale(const TensorProgram& program, const Step& step, const CellData& data, Values& target) {
+void apply_mask(const TensorProgram& program, const Step& step, const CellData& data, Values& target) {
   const auto number = static_cast<std::size_t>(program.family(step.family).members.front());
-  const auto& factors = program.factors[number];
-  const auto& access = program.access_of(factors);
+  const auto& mask = program.masks[number];
+  const auto& access = program.access_of(mask);
   const auto& element = *program.field_of(access).element;
   const auto interior = element.entity_dofs(element::dimension(element.shape()), 0);
   const auto num_dofs = static_cast<std::size_t>(element.num_dofs());
   each_dof(program, step.target, access, element.num_dofs(), [&](std::size_t at, std::size_t c, std::size_t i) {
     const bool is_inside = std::ranges::find(interior, static_cast<int>(i)) != interior.end();
-    if (!is_inside) target[at] *= data.factors.at(number).at((factors.components == 1 ? 0 : c) * num_dofs + i);
+    if (!is_inside) target[at] *= data.masks.at(number).at((mask.components == 1 ? 0 : c) * num_dofs + i);
   });
 }
 
@@ -190,8 +190,8 @@ void apply_in_place(const TensorProgram& program, const Step& step, const CellDa
     for (std::size_t i = 0, points = static_cast<std::size_t>(program.num_points()); i < target.size(); ++i)
       target[i] *= program.weights[static_cast<std::size_t>(data.facet) * points + i % points];
     return;
-  case FamilyKind::factors:
-    return scale(program, step, data, target);
+  case FamilyKind::masks:
+    return apply_mask(program, step, data, target);
   }
 }
 

@@ -141,8 +141,8 @@ std::string TensorProgram::name_of(const MatrixFamily& of) const {
     return fmt::format("butterfly {}", member);
   case FamilyKind::weights:
     return "weights";
-  case FamilyKind::factors:
-    return fmt::format("factors {}", member);
+  case FamilyKind::masks:
+    return fmt::format("mask {}", member);
   }
   return matrices[static_cast<std::size_t>(member)].name;
 }
@@ -246,9 +246,9 @@ double count_flops(const TensorProgram& program) {
   for (const auto& step : program.steps) {
     if (program.contracts(step, FamilyKind::weights)) {
       flops += program.size(step.target);
-    } else if (program.contracts(step, FamilyKind::factors)) {
-      const auto& factors = program.factors[static_cast<std::size_t>(program.family(step.family).members.front())];
-      const auto& access = program.access_of(factors);
+    } else if (program.contracts(step, FamilyKind::masks)) {
+      const auto& mask = program.masks[static_cast<std::size_t>(program.family(step.family).members.front())];
+      const auto& access = program.access_of(mask);
       const auto& use = program.field_of(access);
       flops += use.components * static_cast<double>(num_shared_dofs(*use.element, access));
     } else if (step.kind == StepKind::evaluate) {

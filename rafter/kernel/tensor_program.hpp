@@ -54,7 +54,7 @@ enum class FamilyKind : std::uint8_t {
   matrices,    ///< reference matrices
   butterflies, ///< sums and differences of the values that the reflections of a folding exchange
   weights,     ///< the diagonal of the quadrature weights
-  factors      ///< diagonals of factors of the entities on which dofs lie (EntityFactors)
+  masks        ///< diagonals of the factors of the entities on which dofs lie (EntityMask)
 };
 
 /// Matrices between axes of arrays: one takes numbers along `cols` to numbers along `rows`. Several axes, which stand
@@ -62,7 +62,7 @@ enum class FamilyKind : std::uint8_t {
 /// array say: of collapsed bases, the functions along an axis depend on those along the axes before.
 struct MatrixFamily {
   std::vector<int> rows, cols;
-  /// Numbers of matrices, foldings or factors of the program, for each value of `index`, the last axis fastest. There
+  /// Numbers of matrices, foldings or masks of the program, for each value of `index`, the last axis fastest. There
   /// is one set of weights, number 0.
   std::vector<int> members;
   std::vector<int> index{}; ///< axes outside; empty: there is one member
@@ -113,7 +113,8 @@ struct ReferenceMatrix {
 
 enum class StepKind : std::uint8_t {
   read,     ///< target = numbers of the cell from outside, by an access
-  contract, ///< target(.., r, ..) (+)= sum_k matrix(r, k) source(.., k, ..) by a family; source and target may be one
+  contract, ///< target(.., r, ..) (+)= sum_k matrix(r, k) source(.., k, ..) by a family. Families that are no matrices
+            ///< work in place: source and target are one
   evaluate, ///< the QFunction at every point, from input slots to output slots
   write     ///< numbers of the cell outside += source, by an access
 };
@@ -151,8 +152,10 @@ inline auto members(const FieldUse& value) {
 
 /// How a kernel finds its cells and their unknowns in memory.
 struct BatchLayout {
-  int cells_per_batch = 8;                             ///< cells of a batch, side by side in the data
-  std::vector<const space::ElementLayout*> patterns{}; ///< distinct gather patterns of the fields
+  int cells_per_batch = 8; ///< cells of a batch, side by side in the data
+  /// Distinct gather patterns of the fields. They belong to spaces, or to lists of the form whose kernels these are,
+  /// and are read while a program is lowered.
+  std::vector<const space::ElementLayout*> patterns{};
   /// Cells are those of lists (space::ListDofs), as those behind facets are: kernels read interior starts and strides
   /// per cell, and always add.
   bool has_lists = false;
@@ -185,7 +188,7 @@ struct Access {
 
 /// Factors, 0 or 1, of the entities of a cell for the dofs of one field: which cell speaks for an entity that several
 /// cells share, and which dofs are constrained. Dofs in the interior of the cell have no factor.
-struct EntityFactors {
+struct EntityMask {
   int access = 0;     ///< the access by which the dofs are read or written
   int components = 1; ///< 1: factors hold for all components of the field; else there is one for each
   /// Every entity has the factor 1 in one cell at most, so that a kernel may move what its cells own alone. Then so
@@ -225,7 +228,7 @@ struct TensorProgram {
   std::vector<FieldUse> inputs, outputs;
   BatchLayout batches;
   std::vector<Access> accesses;
-  std::vector<EntityFactors> factors;
+  std::vector<EntityMask> masks;
   /// Element of an isoparametric map that the program evaluates; else null.
   std::shared_ptr<const element::Element> geometry;
   QFunction function;
@@ -247,7 +250,7 @@ struct TensorProgram {
   const MatrixFamily& family(int i) const { return families[static_cast<std::size_t>(i)]; }
   const Step& step(int i) const { return steps[static_cast<std::size_t>(i)]; }
   const Access& access(int i) const { return accesses[static_cast<std::size_t>(i)]; }
-  const Access& access_of(const EntityFactors& factors_of) const { return access(factors_of.access); }
+  const Access& access_of(const EntityMask& mask) const { return access(mask.access); }
   /// Says whether a step reads or writes by an access of this kind.
   bool moves(const Step& step, AccessKind kind) const { return step.access >= 0 && access(step.access).kind == kind; }
   /// Says whether the dofs of an access fill an array, in whatever order.
@@ -343,7 +346,7 @@ struct CellData {
   int facet = 0;                                 ///< position of the facet along TensorProgram::facet_axis
   std::vector<double> reference_normal;          ///< normal of that facet
   std::vector<std::vector<double>> inputs;       ///< unknowns for each input field, shape (component, dof)
-  std::vector<std::vector<double>> factors; ///< by EntityFactors, shape (component of the factors, dof of their field)
+  std::vector<std::vector<double>> masks; ///< factors of each mask, shape (component of the mask, dof of its field)
 };
 /// The results of a program for one cell.
 struct CellResult {

@@ -25,9 +25,11 @@ public:
     check_facet_axis();
     require(static_cast<int>(program_.weights.size()) == program_.num_facets() * program_.num_points(),
             "one weight per point is needed");
+    require(program_.points.empty() || std::ssize(program_.points) == std::ssize(program_.weights) * program_.tdim,
+            "one point per weight is needed");
     require(program_.output_slots.size() == program_.function.outputs.size(), "one slot per output is needed");
     for (const auto& access : program_.accesses) check_access(access);
-    for (const auto& factors : program_.factors) check_factors(factors);
+    for (const auto& mask : program_.masks) check_mask(mask);
     for (const auto& step : program_.steps) {
       check(step);
       if (step.accumulate) read(step.target);
@@ -138,18 +140,18 @@ private:
         require(moved == 0 || moved == std::ssize(dofs), "an entity has places for some of its dofs alone");
       }
   }
-  void check_factors(const EntityFactors& factors) const {
-    require(factors.access >= 0 && factors.access < static_cast<int>(program_.accesses.size()),
-            "factors of an unknown access");
-    const auto& access = program_.access_of(factors);
-    require(access.kind != AccessKind::nodes, "factors of geometry nodes");
-    require(factors.components == 1 || factors.components == program_.field_of(access).components,
-            "factors have other components than their field");
+  void check_mask(const EntityMask& mask) const {
+    require(mask.access >= 0 && mask.access < static_cast<int>(program_.accesses.size()),
+            "a mask of an unknown access");
+    const auto& access = program_.access_of(mask);
+    require(access.kind != AccessKind::nodes, "a mask of geometry nodes");
+    require(mask.components == 1 || mask.components == program_.field_of(access).components,
+            "a mask has other components than its field");
   }
   /// Says whether the target of a step is written completely with it. Several fields may be read into one array, each
-  /// into places of its own, and multiplied by factors before the others come.
+  /// into places of its own, and masked before the others come.
   bool completes_target(const Step& step) {
-    if (program_.contracts(step, FamilyKind::factors)) return false;
+    if (program_.contracts(step, FamilyKind::masks)) return false;
     if (step.kind != StepKind::read) return true;
     const auto& places = program_.access(step.access).places;
     if (places.empty()) return true;
@@ -202,10 +204,10 @@ private:
     const auto number = family.members.front();
     const auto is_one_of = [number](const auto& list) { return number >= 0 && number < std::ssize(list); };
     const int extent = program_.product_of_extents(family.cols);
-    if (family.kind == FamilyKind::factors) {
-      require(is_one_of(program_.factors), "unknown factors");
-      const auto& access = program_.access_of(program_.factors[static_cast<std::size_t>(number)]);
-      if (access.kind == AccessKind::output) read(step.target); // fields of inputs are scaled as they are read
+    if (family.kind == FamilyKind::masks) {
+      require(is_one_of(program_.masks), "unknown mask");
+      const auto& access = program_.access_of(program_.masks[static_cast<std::size_t>(number)]);
+      if (access.kind == AccessKind::output) read(step.target); // fields of inputs are masked as they are read
       return check_places(step.target, access);
     }
     read(step.target);
@@ -216,6 +218,7 @@ private:
   }
   void check_contraction(const Step& step) const {
     read(step.source);
+    require(step.source != step.target, "matrices change " + array(step.source).name + " in place");
     const auto& family = program_.family(step.family);
     for (const int member : family.members) {
       require(member >= 0 && member < static_cast<int>(program_.matrices.size()), "unknown matrix");

@@ -157,11 +157,11 @@ private:
     const int coarse = steps_.add_array("coarse", input_.components, coarse_axes());
     const int reading = steps_.add_access({.kind = AccessKind::input});
     steps_.read(reading, coarse);
-    scale(reading, input_.masks.coarse, coarse);
+    mask(reading, input_.masks.coarse, coarse);
     const int fine = contracted(coarse, "fine", fine_axes());
     for (int k = 0; k < static_cast<int>(input_.children.size()); ++k) {
       const int writing = child_access(AccessKind::output, k);
-      scale(writing, child_mask(k), fine);
+      mask(writing, child_mask(k), fine);
       steps_.write(writing, fine);
     }
   }
@@ -170,11 +170,11 @@ private:
     for (int k = 0; k < static_cast<int>(input_.children.size()); ++k) {
       const int reading = child_access(AccessKind::input, k);
       steps_.read(reading, fine);
-      scale(reading, child_mask(k), fine);
+      mask(reading, child_mask(k), fine);
     }
     const int coarse = contracted(fine, "coarse", coarse_axes());
     const int writing = steps_.add_access({.kind = AccessKind::output});
-    scale(writing, input_.masks.coarse, coarse);
+    mask(writing, input_.masks.coarse, coarse);
     steps_.write(writing, coarse);
   }
   int contracted(int source, const std::string& name, const std::vector<int>& rows) {
@@ -191,11 +191,11 @@ private:
     auto places = is_in_order(nodes_) ? std::vector<int>{} : nodes_.places[static_cast<std::size_t>(child)];
     return steps_.add_access({.kind = kind, .field = child, .places = std::move(places)});
   }
-  void scale(int access, int components, int array) {
+  void mask(int access, int components, int array) {
     if (components == 0) return;
     const bool prolongates = input_.direction == TransferDirection::prolongation;
     const bool is_fine = (program_.access(access).kind == AccessKind::output) == prolongates;
-    steps_.scale(array, {.access = access, .components = components, .is_of_owners = is_fine});
+    steps_.mask(array, {.access = access, .components = components, .is_of_owners = is_fine});
   }
 
   const TransferInput& input_;

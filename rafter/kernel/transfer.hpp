@@ -20,7 +20,7 @@ enum class TransferDirection : std::uint8_t {
   restriction   ///< the transpose: coarse dofs = sum of fine dofs times the values of their basis functions there
 };
 
-/// Components of the mask of a field (EntityFactors); 0: there is none.
+/// Components of the mask of a field (EntityMask); 0: there is none.
 struct TransferMasks {
   int coarse = 0;
   std::vector<int> children{}; ///< shape (child); empty: none has a mask

@@ -534,8 +534,8 @@ void scatter(Context& context, const kernel::Access& into, const std::string& so
   to.push_back(branch(is_overwriting, block(storing), block(adding)));
 }
 
-void scale(Context& context, int number, const std::string& target, const Placement& placement, Statements& to) {
-  const auto& use = context.program.factors[static_cast<std::size_t>(number)];
+void mask(Context& context, int number, const std::string& target, const Placement& placement, Statements& to) {
+  const auto& use = context.program.masks[static_cast<std::size_t>(number)];
   const auto& access = context.program.access_of(use);
   if (moves_owned(context, access)) return;
   const auto& field = context.program.field_of(access);

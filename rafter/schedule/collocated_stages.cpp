@@ -35,7 +35,8 @@ public:
     case StepKind::write:
       result_.writing = number;
       found.results.push_back(std::exchange(result_, {}));
-      return found.results.back().total >= 0 && is_whole(found.results.back().restriction) &&
+      return program_.access(step.access).places.empty() && found.results.back().total >= 0 &&
+             is_whole(found.results.back().restriction) &&
              (found.results.back().weighing >= 0) == found.results.back().restriction.empty();
     }
     return false;

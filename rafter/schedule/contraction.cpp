@@ -251,9 +251,11 @@ void append_packed(const ReferenceMatrix& matrix, const Plan& plan, std::vector<
 } // namespace
 
 std::int64_t packed_size(const ReferenceMatrix& matrix, const Plan& plan) {
-  std::vector<double> packed;
-  append_packed(matrix, plan, packed);
-  return std::ssize(packed);
+  std::int64_t result = 0;
+  for (const auto& block : blocks_of(matrix))
+    if (const RowGroups groups(static_cast<int>(block.rows.size()), rows_at_a_time(plan)); !block.rows.empty())
+      result += std::int64_t{groups.count} * groups.size * std::ssize(block.cols);
+  return result;
 }
 
 std::vector<std::vector<double>> packed_tables(const kernel::TensorProgram& program, const Plan& plan) {
@@ -265,6 +267,8 @@ std::vector<std::vector<double>> packed_tables(const kernel::TensorProgram& prog
     std::vector<double> table;
     for (const int member : family.members)
       append_packed(program.matrices[static_cast<std::size_t>(member)], plan, table);
+    // Of families that begin with the same matrix the shorter one is the begin of the longer one, since the members of
+    // a family follow each other.
     if (table.size() > result[first].size()) result[first] = std::move(table);
   }
   return result;

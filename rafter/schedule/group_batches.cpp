@@ -76,7 +76,7 @@ NodePtr side_by_side(NodePtr of_batch) {
 }
 
 LoopProgram in_groups(Context& context, Statements of_batch) {
-  if (context.plan[key::scatter] == Scatter::coloured && adds_to_vectors(context.program))
+  if (!may_run_in_any_order(context.way) && adds_to_vectors(context.program))
     return with_chunks(context, std::move(of_batch));
   return context.has_items() ? with_batches_in_items(context, std::move(of_batch))
                              : with_batches_in_turn(context, std::move(of_batch));

@@ -17,7 +17,7 @@ bool can_have_points_in_items(const LoweringInput& input, const Plan& plan) {
   const auto& program = *input.program;
   const auto adds = [](const kernel::FieldUse& use) { return use.trial_element == nullptr; };
   const auto is_in_order = [](const kernel::Access& access) { return access.places.empty(); };
-  return input.target.has_groups && program.is_grid() && program.tdim > 1 && program.factors.empty() &&
+  return input.target.has_groups && program.is_grid() && program.tdim > 1 && program.masks.empty() &&
          !program.function.outputs.empty() && kernel::has_tests_alone(program.function) &&
          std::ranges::all_of(program.accesses, is_in_order) && std::ranges::all_of(program.outputs, adds) &&
          !program.batches.has_lists && plan[key::scatter] != Scatter::coloured;

@@ -30,8 +30,8 @@ void gather(Context& context, const kernel::Access& access, const std::string& t
 /// first batch that touches an entry stores instead of adding.
 void scatter(Context& context, const kernel::Access& access, const std::string& source, const Placement& placement,
              Statements& to);
-/// Multiplies the dofs of work buffer `target` that cells share by the program's factors of this number (role::mask).
-void scale(Context& context, int number, const std::string& target, const Placement& placement, Statements& to);
+/// Multiplies the dofs of work buffer `target` that cells share by the factors of a mask of the program (role::mask).
+void mask(Context& context, int number, const std::string& target, const Placement& placement, Statements& to);
 /// Loads the geometry nodes of the batch into work buffer `target`.
 void load_nodes(Context& context, const std::string& target, const Placement& placement, Statements& to);
 
@@ -93,7 +93,7 @@ void product_in_text(const Context& context, const kernel::ReferenceMatrix& matr
                      const std::function<void(int row, NodePtr sum)>& result);
 /// Rows of tables in memory that are summed at the same time, for every sub-batch that a pass takes.
 int rows_at_a_time(const Plan& plan);
-/// Numbers of a matrix among packed_tables.
+/// How many numbers of a matrix stand in packed_tables.
 std::int64_t packed_size(const kernel::ReferenceMatrix& matrix, const Plan& plan);
 /// A product with a table in memory, in blocks of rows whose sums stand in registers.
 struct BlockedProduct {

@@ -6,13 +6,11 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include <rafter/schedule/target.hpp>
 
 namespace rafter::kernel {
-struct ReferenceMatrix;
 struct TensorProgram;
 } // namespace rafter::kernel
 

@@ -71,10 +71,10 @@ void NestSteps::read_nodes(const kernel::Step& step, int into, Statements& to) {
   });
 }
 
-void NestSteps::scale_dofs(const kernel::Step& step, int in, Statements& to) {
+void NestSteps::mask_dofs(const kernel::Step& step, int in, Statements& to) {
   const int number = program_.family(step.family).members.front();
-  const auto& access = program_.access_of(program_.factors[static_cast<std::size_t>(number)]);
-  scale(context_, number, memories_.name(in), memories_.placement(in, step.target, access), to);
+  const auto& access = program_.access_of(program_.masks[static_cast<std::size_t>(number)]);
+  mask(context_, number, memories_.name(in), memories_.placement(in, step.target, access), to);
 }
 
 void NestSteps::write_field(const kernel::Step& step, int from, Statements& to) {

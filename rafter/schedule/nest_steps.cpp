@@ -51,8 +51,8 @@ void NestSteps::apply_family(const kernel::Step& step, const Do& what, int into,
     return butterflies(step, values_.memory_of(step.target, what.from), into, to);
   case kernel::FamilyKind::weights:
     return weigh(step, what, to);
-  case kernel::FamilyKind::factors:
-    return scale_dofs(step, into, to);
+  case kernel::FamilyKind::masks:
+    return mask_dofs(step, into, to);
   }
 }
 

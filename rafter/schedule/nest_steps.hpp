@@ -57,7 +57,7 @@ private:
   void write_component(const kernel::Step& step, int from, Statements& to);
   void write_dofs(const kernel::Step& step, int from, Statements& to);
   void write_cell_vector(const kernel::Step& step, int from, Statements& to);
-  void scale_dofs(const kernel::Step& step, int in, Statements& to);
+  void mask_dofs(const kernel::Step& step, int in, Statements& to);
   void each_dof(int array, const std::function<void(const EntryIndices&)>& f) const;
 
   Context& context_;

@@ -9,28 +9,28 @@
 namespace rafter::schedule {
 namespace {
 
-/// Says of factors whether they are those by owners of the fields that move this way, into arrays or out of them.
-auto of_owners(const kernel::TensorProgram& program, kernel::AccessKind way) {
-  return [&program, way](const kernel::EntityFactors& factors) {
-    return factors.is_of_owners && program.access_of(factors).kind == way;
+/// Says of masks whether they are those by owners of the fields on one side, inputs or outputs.
+auto of_owners(const kernel::TensorProgram& program, kernel::AccessKind side) {
+  return [&program, side](const kernel::EntityMask& mask) {
+    return mask.is_of_owners && program.access_of(mask).kind == side;
   };
 }
 
 bool is_first(const kernel::TensorProgram& program, const kernel::Access& access) {
   const auto is_of_side = of_owners(program, access.kind);
-  return std::ranges::none_of(program.factors, [&](const kernel::EntityFactors& factors) {
-    return is_of_side(factors) && program.access_of(factors).field < access.field;
+  return std::ranges::none_of(program.masks, [&](const kernel::EntityMask& mask) {
+    return is_of_side(mask) && program.access_of(mask).field < access.field;
   });
 }
 
 /// Components that an entry of the lists moves: all of the field, or one where components differ.
-int components_of_entry(const kernel::TensorProgram& program, kernel::AccessKind way) {
-  const auto is_of_side = of_owners(program, way);
+int components_of_entry(const kernel::TensorProgram& program, kernel::AccessKind side) {
+  const auto is_of_side = of_owners(program, side);
   int moved = 1;
-  for (const auto& factors : program.factors)
-    if (is_of_side(factors)) {
-      if (factors.components > 1) return 1;
-      moved = program.field_of(program.access_of(factors)).components;
+  for (const auto& mask : program.masks)
+    if (is_of_side(mask)) {
+      if (mask.components > 1) return 1;
+      moved = program.field_of(program.access_of(mask)).components;
     }
   return moved;
 }
@@ -67,13 +67,13 @@ bool moves_owned(const Context& context, const kernel::Access& access) {
   const auto& fields = access.kind == kernel::AccessKind::output ? program.outputs : program.inputs;
   const auto has_shared_dofs = [&](const auto& use) { return program.batches.pattern_of(use).num_runs > 0; };
   const auto is_of_side = of_owners(program, access.kind);
-  const auto num_owned = std::ranges::count_if(program.factors, is_of_side);
+  const auto num_owned = std::ranges::count_if(program.masks, is_of_side);
   if (!context.has_cell_lanes() || num_owned == 0 || std::ranges::none_of(fields, has_shared_dofs)) return false;
   if (num_owned != std::ssize(fields) ||
       std::ranges::count(fields, fields.front().vector, &kernel::FieldUse::vector) != std::ssize(fields))
     throw base::InternalError("what cells own is listed for all fields of one vector, or for none");
-  return std::ranges::any_of(program.factors, [&](const kernel::EntityFactors& factors) {
-    return is_of_side(factors) && program.access_of(factors).field == access.field;
+  return std::ranges::any_of(program.masks, [&](const kernel::EntityMask& mask) {
+    return is_of_side(mask) && program.access_of(mask).field == access.field;
   });
 }
 

@@ -5,12 +5,12 @@
 #include <rafter/schedule/lowering.hpp>
 
 /// The numbers of a vector that cells own, where each belongs to one of the cells that share it
-/// (kernel::EntityFactors::is_of_owners). Cells in lanes move what they own by lists, one for each sub-batch, so that
+/// (kernel::EntityMask::is_of_owners). Cells in lanes move what they own by lists, one for each sub-batch, so that
 /// nothing is moved that a factor 0 would only cancel. All fields of a side are on one vector and one work array, and
 /// have one list.
 namespace rafter::schedule {
 
-/// Says whether a field is moved by the lists, instead of through factors.
+/// Says whether a field is moved by the lists, instead of through a mask.
 bool moves_owned(const Context& context, const kernel::Access& access);
 /// Loads what the cells own of all inputs into work buffer `target`, and 0 elsewhere. Calls for later inputs than the
 /// first one do nothing.

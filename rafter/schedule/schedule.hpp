@@ -130,7 +130,8 @@ bool evaluates(const kernel::TensorProgram& program, const Nest& nest);
 /// Throws InternalError unless every step is done once, loops give each index that a memory does not keep, arrays are
 /// written before they are read or added to and not lost before, also where arrays stand in one place in turn
 /// (can_stand_in_turn), what stands in no memory is used where it is made, items suffice for the loops over them, do
-/// not all do the same, and do not share entries, and lanes hold what is read there.
+/// not all do the same, do not share entries or read in a nest what others write there, and lanes hold what is read
+/// there.
 void verify(const kernel::TensorProgram& program, const Schedule& schedule);
 
 /// Text for people: memories, then nests by indentation. A step is named by the array that it makes.

@@ -259,7 +259,14 @@ private:
 } // namespace
 
 LoopProgram lower(const LoweringInput& input, const Plan& plan, const Schedule& schedule) {
-  verify(*input.program, schedule);
+  const auto& program = *input.program;
+  verify(program, schedule);
+  for (const auto* fields : {&program.inputs, &program.outputs})
+    for (const auto& use : *fields)
+      if (use.trial_element == nullptr && (use.pattern < 0 || use.pattern >= std::ssize(program.batches.patterns)))
+        throw base::InternalError("schedule: a field has no gather pattern");
+  if (schedule.way != way_of(plan))
+    throw base::InternalError("schedule: results are added in another way than the plan says");
   for (const auto& memory : schedule.memories)
     if (memory.points_in_lanes != 0 && memory.points_in_lanes != plan[key::vector_width])
       throw base::InternalError("schedule: memory " + memory.name + " has other lanes than the plan");

@@ -51,7 +51,7 @@ public:
   void transpose(int from, int to, int array, Statements& statements) const;
   /// Number of the entry.
   NodePtr entry(int number, int array, const EntryIndices& at) const;
-  /// The places of dofs that fill an array. `field`: null where they fill it in their order.
+  /// The places of the dofs of an access in a memory that holds the array.
   Placement placement(int number, int array, const kernel::Access& access) const;
 
 private:

@@ -63,7 +63,7 @@ private:
     return (names.size() > 1 ? "(" + counted + ")" : counted) + places.at(static_cast<std::size_t>(loop.place));
   }
   /// `name`, and the memories that what is done names.
-  std::string way(const Do& what, const std::string& name) const {
+  std::string with_memories(const Do& what, const std::string& name) const {
     std::string text = name;
     if (what.from >= 0) text += " " + memory_name(what.from) + " >";
     if (what.to >= 0) text += (what.from >= 0 ? " " : " > ") + memory_name(what.to);
@@ -72,13 +72,19 @@ private:
     if (what.rows > 0) text += fmt::format(" {} rows at a time", what.rows);
     return what.is_marched ? text + " marched" : text;
   }
+  /// Cell matrices are not added, and cells of lists do not store what they touch first.
+  std::string way_of_adding(const kernel::Access& access) const {
+    const bool is_matrix = program_.field_of(access).trial_element != nullptr;
+    if (is_matrix || (program_.batches.has_lists && schedule_.way == Way::first_touch)) return "";
+    return fmt::format(" {}", name(schedule_.way));
+  }
   std::string do_text(const Do& what) const {
     switch (what.action) {
     case Do::Action::clear:
       return fmt::format("{} = 0 in {}", program_.array(what.array).name, memory_name(what.to));
     case Do::Action::copy:
-      return way(what, program_.array(what.array).name +
-                           (what.component >= 0 ? fmt::format("[{}] copy", what.component) : " copy"));
+      return with_memories(what, program_.array(what.array).name +
+                                     (what.component >= 0 ? fmt::format("[{}] copy", what.component) : " copy"));
     case Do::Action::begin_integrals:
       return "integrals = 0";
     case Do::Action::end_integrals:
@@ -90,16 +96,16 @@ private:
     const auto name_of = [&](int array) { return program_.array(array).name; };
     switch (step.kind) {
     case StepKind::read:
-      return way(what, "read " + name_of(step.target));
+      return with_memories(what, "read " + name_of(step.target));
     case StepKind::write:
-      return way(what, fmt::format("write {} {}", name_of(step.source), name(schedule_.way)));
+      return with_memories(what, "write " + name_of(step.source) + way_of_adding(program_.access(step.access)));
     case StepKind::evaluate:
-      return way(what, "evaluate");
+      return with_memories(what, "evaluate");
     case StepKind::contract:
       break;
     }
-    return way(what, fmt::format("{} {}= {} . {}", name_of(step.target), step.accumulate ? "+" : "",
-                                 program_.name_of(program_.family(step.family)), name_of(step.source)));
+    return with_memories(what, fmt::format("{} {}= {} . {}", name_of(step.target), step.accumulate ? "+" : "",
+                                           program_.name_of(program_.family(step.family)), name_of(step.source)));
   }
   void nest(const Nest& of, int depth) {
     const std::string indent(static_cast<std::size_t>(2 * depth), ' ');

@@ -87,10 +87,11 @@ private:
     for (std::size_t m = 0; m < schedule_.memories.size(); ++m)
       for (const auto& place : schedule_.memories[m].places)
         for (std::size_t i = 0; i < place.size(); ++i) {
-          require_that(schedule_.memories[m].space != Space::shared || !reads_what_others_write(uses_in(place[i], m)),
+          const auto other = uses_in(place[i], m);
+          require_that(schedule_.memories[m].space != Space::shared || !reads_what_others_write(other),
                        "items read what others write to " + name_of(place[i]) + " in the same nest");
           for (std::size_t j = 0; j < i; ++j) {
-            const auto one = uses_in(place[j], m), other = uses_in(place[i], m);
+            const auto one = uses_in(place[j], m);
             require_that(one.empty() || other.empty() || can_stand_in_turn(program_, schedule_.memories[m], one, other),
                          fmt::format("{} and {} cannot stand in turn in memory {}", name_of(place[j]),
                                      name_of(place[i]), schedule_.memories[m].name));
@@ -179,7 +180,7 @@ private:
       require_that(what.from < 0 && (what.to < 0 || std::ranges::any_of(arrays_made(program_, what), goes_there)),
                    "the QFunction names a memory that holds none of its outputs, or one to read");
     }
-    if (program_.contracts(step, FamilyKind::factors) || program_.contracts(step, FamilyKind::butterflies))
+    if (program_.contracts(step, FamilyKind::masks) || program_.contracts(step, FamilyKind::butterflies))
       require_that(what.is_in_registers ||
                        memory_of(schedule_, step.target, what.from) == memory_of(schedule_, step.target, what.to),
                    name_of(step.target) + " is changed in place, but in two memories");

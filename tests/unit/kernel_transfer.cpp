@@ -142,12 +142,12 @@ TEST(Transfer, RestrictionIsTheTransposeOfProlongation) {
         return result;
       };
       // Both programs have the masks of the children in the same order, and that of the coarse field first or last.
-      x.factors.push_back(factors(P.inputs[0], 2, 3));
+      x.masks.push_back(factors(P.inputs[0], 2, 3));
       for (std::size_t k = 0; k < input.children.size(); ++k) {
-        x.factors.push_back(factors(P.outputs[k], 1, 4));
-        y.factors.push_back(x.factors.back());
+        x.masks.push_back(factors(P.outputs[k], 1, 4));
+        y.masks.push_back(x.masks.back());
       }
-      y.factors.push_back(x.factors.front());
+      y.masks.push_back(x.masks.front());
       const auto Px = interpret(P, x).outputs, Ry = interpret(R, y).outputs;
       EXPECT_NEAR(dot(Px, y.inputs), dot(x.inputs, Ry), 1e-12) << element::name(input.coarse->shape());
       EXPECT_GT(dot(Px, Px), 0);
@@ -158,8 +158,7 @@ TEST(Transfer, MasksLeaveTheInteriorAlone) {
   auto input = transfer(Shape::quadrilateral, 1, 3, false);
   input.masks = {.coarse = 0, .children = {1}};
   const auto program = build_transfer(input);
-  const auto result =
-      interpret(program, {.inputs = {std::vector<double>(8, 1.0)}, .factors = {std::vector<double>(16)}});
+  const auto result = interpret(program, {.inputs = {std::vector<double>(8, 1.0)}, .masks = {std::vector<double>(16)}});
   const auto interior = input.children[0].element->entity_dofs(2, 0);
   for (int i = 0; i < 16; ++i)
     EXPECT_NEAR(result.outputs[0][static_cast<std::size_t>(i)], std::ranges::count(interior, i) > 0 ? 1 : 0, 1e-14);
@@ -204,9 +203,9 @@ TEST(Transfer, MalformedProgramsAreRefused) {
       {"two dofs have one place", [](auto& p) { p.accesses[0].places[0] = p.accesses[0].places[1]; }},
       {"a dof leaves", [](auto& p) { p.accesses[0].places[0] = 100; }},
       {"one place per dof", [](auto& p) { p.accesses[0].places.pop_back(); }},
-      {"unknown factors", [](auto& p) { p.families.front().members = {5}; }},
-      {"factors of an unknown access", [](auto& p) { p.factors[0].access = 9; }},
-      {"factors have other components", [](auto& p) { p.factors[0].components = 3; }},
+      {"unknown mask", [](auto& p) { p.families.front().members = {5}; }},
+      {"a mask of an unknown access", [](auto& p) { p.masks[0].access = 9; }},
+      {"a mask has other components", [](auto& p) { p.masks[0].components = 3; }},
   };
   const auto good = build_transfer(input);
   EXPECT_NO_THROW(good.verify());
@@ -222,12 +221,12 @@ TEST(Transfer, MalformedProgramsAreRefused) {
   }
 }
 
-TEST(Transfer, TextNamesFactors) {
+TEST(Transfer, TextNamesMasks) {
   auto input = transfer(Shape::interval, 1, 2, false);
   input.masks = {.coarse = 1, .children = {2}};
   const auto text = build_transfer(input).to_string();
-  EXPECT_NE(text.find("contract coarse = factors 0"), std::string::npos) << text;
-  EXPECT_NE(text.find("contract fine_0 = factors 1"), std::string::npos) << text;
+  EXPECT_NE(text.find("contract coarse = mask 0"), std::string::npos) << text;
+  EXPECT_NE(text.find("contract fine_0 = mask 1"), std::string::npos) << text;
 }
 
 } // namespace

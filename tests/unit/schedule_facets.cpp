@@ -28,8 +28,8 @@ std::vector<double> numbers(std::size_t count, double first) {
   return result;
 }
 
-/// A program of facets of one shape, and a batch for each of them, those of the last facet first, whose cells share no
-/// unknown.
+/// A program of facets of one shape, and a batch for each of them, those of the last facet first. Cells are those of
+/// lists that share no unknown, and every other batch, the first one too, is not full.
 class Batches {
 public:
   Batches(Shape shape, Shape facet_shape, const std::string& text) : dim_(element::dimension(shape)) {
@@ -65,28 +65,30 @@ public:
 
   int num_batches() const { return program_.num_facets(); }
   int facet_of(int batch) const { return num_batches() - 1 - batch; }
+  static int num_active(int batch) { return batch % 2 == 0 ? 5 : cells_per_batch; }
 
   /// What the kernel of a plan makes: the output vector, or the values of a functional in each cell.
   std::vector<double> run(const std::string& text) {
     auto plan = schedule::parse_plan(text);
-    program_.batches = {.cells_per_batch = cells_per_batch, .patterns = {&layout_}};
+    program_.batches = {.cells_per_batch = cells_per_batch, .patterns = {&layout_}, .has_lists = true};
     schedule::LoweringInput input;
     input.program = &program_;
     const auto loops = schedule::lower(input, plan);
     const auto batches = static_cast<std::size_t>(num_batches());
-    std::vector<std::int32_t> facets, starts, rows(batches);
+    std::vector<std::int32_t> facets, active, starts, rows(batches);
     for (int batch = 0; batch < num_batches(); ++batch) {
       facets.push_back(facet_of(batch));
-      starts.push_back(batch * num_dofs_ * cells_per_batch);
+      active.push_back(num_active(batch));
+      for (int cell = 0; cell < cells_per_batch; ++cell) starts.push_back(batch * num_dofs_ * cells_per_batch + cell);
     }
     std::iota(rows.begin(), rows.end(), 0);
     std::map<std::string, std::vector<std::int32_t>> integers{
         {schedule::role::mode, {0, 0}},
-        {schedule::role::num_active, std::vector<std::int32_t>(batches, cells_per_batch)},
+        {schedule::role::num_active, active},
         {schedule::role::data_rows, rows},
         {schedule::role::facet, facets},
         {space::role::interior_starts, starts},
-        {space::role::first_touch, std::vector<std::int32_t>(2 * batches, 0)}};
+        {space::role::interior_strides, std::vector<std::int32_t>(starts.size(), cells_per_batch)}};
     std::vector<double> output(has_vectors_ ? input_.size() : batches * cells_per_batch, 0.0), parameters{0.7};
     std::map<std::string, std::vector<double>*> reals{
         {schedule::role::input_vector, &input_},      {schedule::role::output_vector, &output},
@@ -111,7 +113,7 @@ public:
     std::vector<double> result(has_vectors_ ? input_.size()
                                             : static_cast<std::size_t>(num_batches() * cells_per_batch));
     for (int batch = 0; batch < num_batches(); ++batch)
-      for (int cell = 0; cell < cells_per_batch; ++cell) {
+      for (int cell = 0; cell < num_active(batch); ++cell) {
         const auto place = [&](int entry, int entries) {
           return static_cast<std::size_t>((batch * entries + entry) * cells_per_batch + cell);
         };

@@ -202,7 +202,9 @@ private:
   /// high that a matrix never pays.
   bool is_large(std::size_t block, const element::Element& element) const {
     constexpr double most_values = 1 << 22;
-    return 4.0 * element.num_dofs() * built_.blocks[block].rule.num_points() > most_values;
+    const auto& of = built_.blocks[block];
+    const auto num_facets = static_cast<double>(std::max<std::size_t>(1, of.cells.local_facets.size()));
+    return 4.0 * num_facets * element.num_dofs() * of.rule.num_points() > most_values;
   }
 
   std::size_t component(std::size_t field, int component) const {

@@ -52,9 +52,9 @@ TransferKernel::TransferKernel(const TransferCells& cells, TransferDirection dir
   program_.arguments = loops.arguments();
   program_.launch = loops.launch;
   program_.matrices = schedule::packed_tables(program, program_.plan);
-  for (const auto& factors : program.factors) {
-    const auto& access = program.access_of(factors);
-    factors_.push_back({access.kind == kernel::AccessKind::output, access.field});
+  for (const auto& mask : program.masks) {
+    const auto& access = program.access_of(mask);
+    masks_.push_back({access.kind == kernel::AccessKind::output, access.field});
   }
   is_by_owners_ =
       direction == TransferDirection::prolongation && reads(program_.arguments, schedule::role::owned_begins, 0);
@@ -86,10 +86,10 @@ void TransferKernel::add_cells(device::BufferRegistry& registry, const std::shar
 
 void TransferKernel::add_masks(device::BufferRegistry& registry, const std::shared_ptr<device::Device>& device) const {
   const bool prolongates = direction_ == TransferDirection::prolongation;
-  for (std::size_t i = 0; i < factors_.size(); ++i) {
+  for (std::size_t i = 0; i < masks_.size(); ++i) {
     if (!reads(program_.arguments, schedule::role::mask, static_cast<int>(i))) continue;
-    const bool is_coarse = factors_[i].is_of_output != prolongates;
-    const auto& field = is_coarse ? cells_.coarse : cells_.children[static_cast<std::size_t>(factors_[i].field)];
+    const bool is_coarse = masks_[i].is_of_output != prolongates;
+    const auto& field = is_coarse ? cells_.coarse : cells_.children[static_cast<std::size_t>(masks_[i].field)];
     registry.add(schedule::role::mask, static_cast<int>(i), field.factors_on(device).device_read());
   }
   if (!reads(program_.arguments, schedule::role::owned_begins, 0)) return;

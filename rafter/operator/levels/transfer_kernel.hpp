@@ -33,7 +33,7 @@ public:
 
 private:
   /// Where the numbers of role::mask come from.
-  struct FactorsOfField {
+  struct MaskOfField {
     bool is_of_output = false;
     int field = 0;
   };
@@ -43,7 +43,7 @@ private:
   const TransferCells& cells_;
   kernel::TransferDirection direction_;
   tune::GeneratedProgram program_;
-  std::vector<FactorsOfField> factors_;
+  std::vector<MaskOfField> masks_;
   bool is_by_owners_ = false; ///< prolongation adds what cells own, by lists
   ProgramTables tables_;
   device::Array<std::int32_t> num_active_;
