@@ -14,6 +14,48 @@ void require(bool condition, const std::string& what) {
   if (!condition) throw base::InternalError("tensor program: " + what);
 }
 
+void check_folding(const Folding& folding, int extent, const std::string& name) {
+  const int points = static_cast<int>(folding.places.size());
+  require(points == extent, "the folding does not fit " + name);
+  std::vector<char> is_moved(folding.places.size(), 0);
+  const auto check_orbit = [&](const auto& orbit) {
+    for (const int place : orbit) {
+      require(place >= 0 && place < points && is_moved[static_cast<std::size_t>(place)] == 0,
+              "the orbits of a folding overlap or leave it");
+      is_moved[static_cast<std::size_t>(place)] = 1;
+    }
+  };
+  for (const auto& quad : folding.quads) check_orbit(quad);
+  for (const auto& pair : folding.pairs) check_orbit(pair);
+}
+
+void check_blocks(const ReferenceMatrix& matrix) {
+  if (matrix.blocks.empty()) return;
+  std::vector<char> is_covered(matrix.values.size(), 0);
+  std::vector<int> row_blocks(static_cast<std::size_t>(matrix.rows), 0),
+      col_blocks(static_cast<std::size_t>(matrix.cols), 0);
+  for (const auto& block : matrix.blocks) {
+    for (const int r : block.rows) {
+      require(r >= 0 && r < matrix.rows, "a block leaves " + matrix.name);
+      ++row_blocks[static_cast<std::size_t>(r)];
+    }
+    for (const int k : block.cols) {
+      require(k >= 0 && k < matrix.cols, "a block leaves " + matrix.name);
+      ++col_blocks[static_cast<std::size_t>(k)];
+    }
+  }
+  const auto is_one = [](int count) { return count == 1; };
+  require(std::all_of(row_blocks.begin(), row_blocks.end(), is_one) &&
+              std::all_of(col_blocks.begin(), col_blocks.end(), is_one),
+          "rows and columns of " + matrix.name + " are not part of one block each");
+  for (const auto& block : matrix.blocks)
+    for (const int r : block.rows)
+      for (const int k : block.cols) is_covered[static_cast<std::size_t>(r * matrix.cols + k)] = 1;
+  bool are_covered = true; // one message for all entries, of which there may be millions
+  for (std::size_t i = 0; i < matrix.values.size(); ++i) are_covered &= is_covered[i] != 0 || matrix.values[i] == 0;
+  require(are_covered, "an entry of " + matrix.name + " lies outside its blocks");
+}
+
 /// Goes through the steps in order and records which arrays have been written.
 class Verifier {
 public:
@@ -246,46 +288,6 @@ private:
                   std::ranges::find(family.rows, axis) == family.rows.end(),
               "the index of a family is none of " + array(step.target).name);
     }
-  }
-  static void check_folding(const Folding& folding, int extent, const std::string& name) {
-    const int points = static_cast<int>(folding.places.size());
-    require(points == extent, "the folding does not fit " + name);
-    std::vector<char> is_moved(folding.places.size(), 0);
-    const auto check_orbit = [&](const auto& orbit) {
-      for (const int place : orbit) {
-        require(place >= 0 && place < points && is_moved[static_cast<std::size_t>(place)] == 0,
-                "the orbits of a folding overlap or leave it");
-        is_moved[static_cast<std::size_t>(place)] = 1;
-      }
-    };
-    for (const auto& quad : folding.quads) check_orbit(quad);
-    for (const auto& pair : folding.pairs) check_orbit(pair);
-  }
-  void check_blocks(const ReferenceMatrix& matrix) const {
-    if (matrix.blocks.empty()) return;
-    std::vector<char> is_covered(matrix.values.size(), 0);
-    std::vector<int> row_blocks(static_cast<std::size_t>(matrix.rows), 0),
-        col_blocks(static_cast<std::size_t>(matrix.cols), 0);
-    for (const auto& block : matrix.blocks) {
-      for (const int r : block.rows) {
-        require(r >= 0 && r < matrix.rows, "a block leaves " + matrix.name);
-        ++row_blocks[static_cast<std::size_t>(r)];
-      }
-      for (const int k : block.cols) {
-        require(k >= 0 && k < matrix.cols, "a block leaves " + matrix.name);
-        ++col_blocks[static_cast<std::size_t>(k)];
-      }
-    }
-    const auto is_one = [](int count) { return count == 1; };
-    require(std::all_of(row_blocks.begin(), row_blocks.end(), is_one) &&
-                std::all_of(col_blocks.begin(), col_blocks.end(), is_one),
-            "rows and columns of " + matrix.name + " are not part of one block each");
-    for (const auto& block : matrix.blocks)
-      for (const int r : block.rows)
-        for (const int k : block.cols) is_covered[static_cast<std::size_t>(r * matrix.cols + k)] = 1;
-    bool are_covered = true; // one message for all entries, of which there may be millions
-    for (std::size_t i = 0; i < matrix.values.size(); ++i) are_covered &= is_covered[i] != 0 || matrix.values[i] == 0;
-    require(are_covered, "an entry of " + matrix.name + " lies outside its blocks");
   }
   void check_evaluation() {
     for (const auto& input : program_.input_slots) {
