@@ -19,8 +19,6 @@ namespace {
 
 using element::Shape;
 
-constexpr int cells_per_batch = 8;
-
 /// Numbers of no pattern.
 std::vector<double> numbers(std::size_t count, double first) {
   std::vector<double> result;
@@ -30,9 +28,11 @@ std::vector<double> numbers(std::size_t count, double first) {
 
 /// A program of facets of one shape, and a batch for each of them, those of the last facet first. Cells are those of
 /// lists that share no unknown, and every other batch, the first one too, is not full.
-class Batches {
+class BatchesOfFacets {
 public:
-  Batches(Shape shape, Shape facet_shape, const std::string& text) : dim_(element::dimension(shape)) {
+  static constexpr int num_cells = 8; ///< cells of a batch
+
+  BatchesOfFacets(Shape shape, Shape facet_shape, const std::string& text) : dim_(element::dimension(shape)) {
     kernel::ProgramInput input;
     const auto form = lowered(text, shape, 1);
     const kernel::IntegralPart part{&form.integrals[0], -1};
@@ -54,23 +54,23 @@ public:
     num_dofs_ = element->num_dofs();
     layout_ = space::make_broken_layout(element);
     program_ = kernel::build_program(input);
-    const auto cells = static_cast<std::size_t>(num_batches() * cells_per_batch);
-    map_ = numbers(cells * static_cast<std::size_t>((dim_ + 1) * dim_), 1);
+    const auto all_cells = static_cast<std::size_t>(num_batches() * num_cells);
+    map_ = numbers(all_cells * static_cast<std::size_t>((dim_ + 1) * dim_), 1);
     for (std::size_t i = 0; i < map_.size(); ++i) { // shape (batch, mode, axis, cell): the derivatives are no wild ones
-      const int entry = static_cast<int>(i) / cells_per_batch % ((dim_ + 1) * dim_);
+      const int entry = static_cast<int>(i) / num_cells % ((dim_ + 1) * dim_);
       if (entry / dim_ == entry % dim_ + 1) map_[i] += 3;
     }
-    input_ = numbers(cells * static_cast<std::size_t>(num_dofs_), 2);
+    input_ = numbers(all_cells * static_cast<std::size_t>(num_dofs_), 2);
   }
 
   int num_batches() const { return program_.num_facets(); }
   int facet_of(int batch) const { return num_batches() - 1 - batch; }
-  static int num_active(int batch) { return batch % 2 == 0 ? 5 : cells_per_batch; }
+  static int num_active(int batch) { return batch % 2 == 0 ? 5 : num_cells; }
 
   /// What the kernel of a plan makes: the output vector, or the values of a functional in each cell.
   std::vector<double> run(const std::string& text) {
     auto plan = schedule::parse_plan(text);
-    program_.batches = {.cells_per_batch = cells_per_batch, .patterns = {&layout_}, .has_lists = true};
+    program_.batches = {.cells_per_batch = num_cells, .patterns = {&layout_}, .has_lists = true};
     schedule::LoweringInput input;
     input.program = &program_;
     const auto loops = schedule::lower(input, plan);
@@ -79,7 +79,7 @@ public:
     for (int batch = 0; batch < num_batches(); ++batch) {
       facets.push_back(facet_of(batch));
       active.push_back(num_active(batch));
-      for (int cell = 0; cell < cells_per_batch; ++cell) starts.push_back(batch * num_dofs_ * cells_per_batch + cell);
+      for (int cell = 0; cell < num_cells; ++cell) starts.push_back(batch * num_dofs_ * num_cells + cell);
     }
     std::iota(rows.begin(), rows.end(), 0);
     std::map<std::string, std::vector<std::int32_t>> integers{
@@ -88,8 +88,8 @@ public:
         {schedule::role::data_rows, rows},
         {schedule::role::facet, facets},
         {space::role::interior_starts, starts},
-        {space::role::interior_strides, std::vector<std::int32_t>(starts.size(), cells_per_batch)}};
-    std::vector<double> output(has_vectors_ ? input_.size() : batches * cells_per_batch, 0.0), parameters{0.7};
+        {space::role::interior_strides, std::vector<std::int32_t>(starts.size(), num_cells)}};
+    std::vector<double> output(has_vectors_ ? input_.size() : batches * num_cells, 0.0), parameters{0.7};
     std::map<std::string, std::vector<double>*> reals{
         {schedule::role::input_vector, &input_},      {schedule::role::output_vector, &output},
         {schedule::role::integral, &output},          {schedule::role::map, &map_},
@@ -110,12 +110,11 @@ public:
 
   /// The same by the tensor program, cell by cell.
   std::vector<double> meaning() const {
-    std::vector<double> result(has_vectors_ ? input_.size()
-                                            : static_cast<std::size_t>(num_batches() * cells_per_batch));
+    std::vector<double> result(has_vectors_ ? input_.size() : static_cast<std::size_t>(num_batches() * num_cells));
     for (int batch = 0; batch < num_batches(); ++batch)
       for (int cell = 0; cell < num_active(batch); ++cell) {
         const auto place = [&](int entry, int entries) {
-          return static_cast<std::size_t>((batch * entries + entry) * cells_per_batch + cell);
+          return static_cast<std::size_t>((batch * entries + entry) * num_cells + cell);
         };
         kernel::CellData data;
         data.parameters = {0.7};
@@ -153,7 +152,7 @@ TEST_P(KernelsOfFacets, TakeTheFacetOfTheBatch) {
     if (!has_any) continue;
     for (const char* text :
          {"(kappa*u*v + (1 + x[0]*x[0])*dot(n, grad(u))*v + x[0]*inner(grad(u), grad(v)))*ds", "(1 + x[0]*n[0])*ds"}) {
-      Batches batches(shape, facet_shape, text);
+      BatchesOfFacets batches(shape, facet_shape, text);
       const auto expected = batches.meaning();
       double scale = 0;
       for (const double value : expected) scale = std::max(scale, std::fabs(value));
