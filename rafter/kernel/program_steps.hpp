@@ -31,8 +31,8 @@ public:
   /// A family of matrices, one for each facet (one alone for cells): it has an index where they differ.
   MatrixFamily family_by_facet(std::vector<int> rows, std::vector<int> cols, std::vector<ReferenceMatrix> matrices);
   int add_access(Access access);
-  void read(int access, int target);
-  void write(int access, int source);
+  void read(int access, int target);  ///< Adds the step that fills array `target`.
+  void write(int access, int source); ///< Adds the step that takes array `source` outside.
   void evaluate();
   // In place:
   void weigh(int array); ///< by the quadrature weights

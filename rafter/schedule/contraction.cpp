@@ -267,8 +267,8 @@ std::vector<std::vector<double>> packed_tables(const kernel::TensorProgram& prog
     std::vector<double> table;
     for (const int member : family.members)
       append_packed(program.matrices[static_cast<std::size_t>(member)], plan, table);
-    // Of families that begin with the same matrix the shorter one is the begin of the longer one, since the members of
-    // a family follow each other.
+    // Families that begin with the same matrix share a table. The longer one holds both, because the members of a
+    // family follow each other.
     if (table.size() > result[first].size()) result[first] = std::move(table);
   }
   return result;

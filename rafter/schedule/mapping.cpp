@@ -152,8 +152,8 @@ bool has_cell_lanes(const Plan& plan) {
   return (plan[key::mapping].name == "simd_cells" || has_items(plan)) && may_have_lanes(plan);
 }
 StoredOrder stored_order(const Plan& plan) {
-  return {.cells = has_cell_lanes(plan) ? plan[key::vector_width] : 0, // as many as lanes take
-          .is_by_slot = plan[key::mapping].stores_by_slot};
+  // Lanes read the numbers of their cells as one vector, so that so many cells stand side by side.
+  return {.cells = has_cell_lanes(plan) ? plan[key::vector_width] : 0, .is_by_slot = plan[key::mapping].stores_by_slot};
 }
 std::string_view name(Way way) {
   static constexpr std::array names{"first touch", "in turn", "atomic", "cell vector"};

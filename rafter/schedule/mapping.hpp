@@ -102,7 +102,7 @@ bool has_items(const Plan& plan);
 bool may_have_lanes(const Plan& plan);
 /// Says whether cells stand in SIMD lanes, of a host or of an item.
 bool has_cell_lanes(const Plan& plan);
-/// The order of stored numbers that kernels of a lowered plan read.
+/// Returns the order in which kernels of a lowered plan read stored numbers.
 StoredOrder stored_order(const Plan& plan);
 /// How kernels add what cells contribute to vectors.
 enum class Way : std::uint8_t {
@@ -114,7 +114,8 @@ enum class Way : std::uint8_t {
   cell_vector
 };
 std::string_view name(Way way); ///< "first touch", "in turn", "atomic", "cell vector"
-/// That of the kernels of a lowered plan. Cells of lists, those behind facets, never store what they touch first.
+/// Returns the way in which the kernels of a lowered plan add. Cells of lists, those behind facets, never store what
+/// they touch first.
 Way way_of(const Plan& plan);
 /// Says whether batches may run in any order, also at the same time, whatever unknowns they share.
 inline bool may_run_in_any_order(Way way) { return way == Way::atomic || way == Way::cell_vector; }

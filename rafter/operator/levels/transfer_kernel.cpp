@@ -15,8 +15,8 @@ namespace {
 
 using kernel::TransferDirection;
 
-/// The program of a transfer, and how its fields live in vectors: pattern 0 is that of the coarse one, then come those
-/// of the children, whose dofs are in one vector.
+/// Returns the program of a transfer, whose fields know where they are in vectors. Pattern 0 is that of the coarse
+/// field, and those of the children follow; the dofs of all children are in one vector.
 kernel::TensorProgram transfer_program(const TransferCells& cells, TransferDirection direction) {
   auto result = kernel::build_transfer(cells.input(direction));
   auto& children = direction == TransferDirection::prolongation ? result.outputs : result.inputs;
