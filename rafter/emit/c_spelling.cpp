@@ -20,9 +20,12 @@ std::string batches(const schedule::Launch& launch) {
 
 const char* element_type(Type type) { return type == Type::integer ? "int" : c::names_of(type).scalar; }
 
+std::string pointer(const schedule::LoopBuffer& buffer) {
+  return fmt::format("{}{}* restrict", buffer.is_written ? "" : "const ", element_type(buffer.type));
+}
+
 std::string argument(const schedule::LoopBuffer& buffer, int i) {
-  return fmt::format("  {}{}* restrict {} = arguments[{}];\n", buffer.is_written ? "" : "const ",
-                     element_type(buffer.type), buffer.name, i);
+  return fmt::format("  {} {} = arguments[{}];\n", pointer(buffer), buffer.name, i);
 }
 
 std::string function(form::ScalarOp op, Type type) {
@@ -82,6 +85,7 @@ const Spelling& c_spelling() {
       .floats = {"float", "fvec", "ufvec", "f", "KF", "f"},
       .prelude = c::prelude,
       .float_prelude = c::float_prelude,
+      .pointer = pointer,
       .head = head,
       .argument = argument,
       .batches = batches,

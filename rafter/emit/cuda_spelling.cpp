@@ -27,10 +27,15 @@ std::string head(const schedule::LoopProgram& program, std::string (*bounds)(int
                      bounds(program.launch.num_items()), program.name, parameters);
 }
 
-std::string argument(const schedule::LoopBuffer& buffer, int i) {
+std::string plain_pointer(const schedule::LoopBuffer& buffer) {
   const char* element = buffer.type == Type::integer ? "int" : buffer.type == Type::real32 ? "float" : "double";
-  return fmt::format("  {0}{1}* __restrict__ {2} = ({0}{1}*)memory_{3};\n", buffer.is_written ? "" : "const ", element,
-                     buffer.name, i);
+  return fmt::format("{}{}*", buffer.is_written ? "" : "const ", element);
+}
+
+std::string pointer(const schedule::LoopBuffer& buffer) { return plain_pointer(buffer) + " __restrict__"; }
+
+std::string argument(const schedule::LoopBuffer& buffer, int i) {
+  return fmt::format("  {} {} = ({})memory_{};\n", pointer(buffer), buffer.name, plain_pointer(buffer), i);
 }
 
 constexpr const char* group = "(long)blockIdx.x";
@@ -62,6 +67,7 @@ Spelling gpu_spelling(const char* name, std::string (*bounds)(int items)) {
       .floats = {"float", "", "", "f", "KF", "f"},
       .prelude = [](int) { return std::string(); },
       .float_prelude = [](int) { return std::string(); },
+      .pointer = pointer,
       .head = [bounds](const schedule::LoopProgram& program) { return head(program, bounds); },
       .argument = argument,
       .batches = batches,

@@ -57,10 +57,16 @@ std::string head(const schedule::LoopProgram& program) {
       items[1], items[2], program.name, parameters);
 }
 
-std::string argument(const schedule::LoopBuffer& buffer, int i) {
+std::string plain_pointer(const schedule::LoopBuffer& buffer) {
   const char* element = buffer.type == Type::integer ? "int" : buffer.type == Type::real32 ? "float" : "double";
-  return fmt::format("  global {0}{1}* restrict {2} = (global {0}{1}*)(memory_{3} + offset_{3});\n",
-                     buffer.is_written ? "" : "const ", element, buffer.name, i);
+  return fmt::format("global {}{}*", buffer.is_written ? "" : "const ", element);
+}
+
+std::string pointer(const schedule::LoopBuffer& buffer) { return plain_pointer(buffer) + " restrict"; }
+
+std::string argument(const schedule::LoopBuffer& buffer, int i) {
+  return fmt::format("  {0} {1} = ({2})(memory_{3} + offset_{3});\n", pointer(buffer), buffer.name,
+                     plain_pointer(buffer), i);
 }
 
 std::string batches(const schedule::Launch& launch) {
@@ -94,6 +100,7 @@ const Spelling& opencl_spelling() {
       .doubles = {"double", "vec", "", "", "K", ""},
       .floats = {"float", "fvec", "", "f", "KF", "f"},
       .prelude = prelude,
+      .pointer = pointer,
       .head = head,
       .argument = argument,
       .batches = batches,

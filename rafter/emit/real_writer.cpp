@@ -38,7 +38,7 @@ int strength(ScalarOp op) { return op == ScalarOp::add || op == ScalarOp::sub ? 
 RealWriter::RealWriter(const schedule::LoopProgram& program, const Spelling& spelling, const IntegerWriter& integers,
                        Helpers& helpers)
     : program_(program), spelling_(spelling), integers_(integers), helpers_(helpers), operations_(spelling, helpers),
-      literals_(spelling) {
+      literals_(spelling), part_pointers_(program) {
   find_vectors(program.body);
 }
 
@@ -87,11 +87,11 @@ std::string RealWriter::numbers_of(const LoopBuffer& buffer) const {
 }
 
 std::string RealWriter::load(const schedule::Node& node) const {
-  const auto& index = node.operands[0];
   const auto& buffer = *program_.find(node.name);
   const auto& vectors = spelling_.vectors;
+  const auto [array, index] = part_pointers_.place(node.name, node.operands[0]);
   if (!index->has_lane)
-    return fmt::format("{}[{}]", buffer.is_lane ? vectors.as_numbers(node.name, buffer.type, false) : node.name,
+    return fmt::format("{}[{}]", buffer.is_lane ? vectors.as_numbers(array, buffer.type, false) : array,
                        integers_.scalar(index));
   if (const auto y = integers_.whole(index))
     return buffer.is_lane ? fmt::format("{}[{}]", node.name, *y) : vectors.load_whole(node.name, *y, buffer.type);

@@ -6,6 +6,7 @@
 #include <rafter/emit/constants.hpp>
 #include <rafter/emit/integer_writer.hpp>
 #include <rafter/emit/operations.hpp>
+#include <rafter/emit/part_pointers.hpp>
 
 namespace rafter::emit {
 
@@ -26,6 +27,8 @@ public:
   std::string vector(const schedule::NodePtr& node);
   /// Text of the buffer as an array of numbers.
   std::string numbers_of(const schedule::LoopBuffer& buffer) const;
+  /// Pointers to the parts of tables that expressions read.
+  const PartPointers& part_pointers() const { return part_pointers_; }
   /// Definitions of the tables of numbers that expressions use.
   std::vector<schedule::LoopBuffer> literal_tables() const { return literals_.tables(); }
 
@@ -42,6 +45,7 @@ private:
   Helpers& helpers_;
   Operations operations_;
   Literals literals_;
+  PartPointers part_pointers_;
   std::set<std::string> vectors_; ///< registers with one value per lane
 };
 

@@ -97,6 +97,8 @@ struct Spelling {
   /// integers with lane_numbers, isplat(integer), vmin_i(vector, vector) and gather_i(array, indices); and for each
   /// type of reals, with its initial before the name, splat(number) and gather(array, indices).
   std::function<std::string(int vector_width)> prelude, float_prelude;
+  /// Type of a pointer to the numbers of a global buffer, through which alone they are changed.
+  std::function<std::string(const schedule::LoopBuffer& buffer)> pointer;
   /// Head of the entry point up to its opening brace, and the statement that makes the typed pointer `name` from
   /// argument i.
   std::function<std::string(const schedule::LoopProgram& program)> head;

@@ -50,7 +50,8 @@ std::string StatementWriter::text(const NodePtr& node, int depth) {
   case Kind::loop:
     return loop(*node, depth);
   case Kind::ilet:
-    return indent + integer_declaration(*node);
+    return indent + integer_declaration(*node) +
+           reals_.part_pointers().definitions(node->name, indent, spelling_);
   case Kind::branch:
     return branch(*node, depth);
   case Kind::store:

@@ -45,9 +45,7 @@ base::AlignedVector<double> compiled(const LoopProgram& program, std::int64_t nu
   return {x.host_read().begin(), x.host_read().end()};
 }
 
-void expect_same(const std::string& statements, std::int64_t num_batches = 1, double tolerance = 0) {
-  SCOPED_TRACE(statements.substr(0, 400));
-  const auto program = schedule::read(test::loop_text(statements));
+void expect_same(const LoopProgram& program, std::int64_t num_batches, double tolerance = 0) {
   schedule::verify(program);
   const auto expected = interpreted(program, num_batches), found = compiled(program, num_batches);
   ASSERT_EQ(found.size(), expected.size());
@@ -59,6 +57,11 @@ void expect_same(const std::string& statements, std::int64_t num_batches = 1, do
     is_changed = is_changed || expected[i] != Data().x[i];
   }
   EXPECT_TRUE(is_changed) << "the program writes something";
+}
+
+void expect_same(const std::string& statements, std::int64_t num_batches = 1, double tolerance = 0) {
+  SCOPED_TRACE(statements.substr(0, 400));
+  expect_same(schedule::read(test::loop_text(statements)), num_batches, tolerance);
 }
 
 /// Returns a program with x[4 i + lane] = operation i of u, on scalars and vectors.
@@ -108,6 +111,23 @@ TEST(CText, LoadsLaneByLane) {
 TEST(CText, StreamingStoresOnAnyAddress) {
   // Batch 0 begins at a multiple of the vector's size, the others do not.
   expect_same("(ilet d (iadd (imul $batch 9) 8)) (store x streaming (iadd $d lane) (load u (iadd $d lane)))", 4);
+}
+
+TEST(CText, PartsOfTablesThatBelongToFacets) {
+  // Entries of parts of two sizes, at fixed and running places, beside whole vectors and entries of other tables.
+  const std::string text =
+      "(ilet f (iload s $batch)) (for i 2 (block"
+      " (store x (iadd (imul $batch 8) $i) (mul (load u (iadd (imul $f 5) $i)) (load u (iadd (iadd (imul $f 3) 1) $i))))))"
+      "(store x (iadd (imul $batch 8) 2) (mul (load u (imul $f 5)) (load u $f)))"
+      "(store x (iadd (iadd (imul $batch 8) 4) lane) (load u (iadd (imul $f 5) lane)))";
+  auto program = schedule::read(test::loop_text(text));
+  EXPECT_EQ(emit(program).find("u_of_f"), std::string::npos) << "integers of other roles number no parts";
+  std::ranges::find(program.buffers, "s", &schedule::LoopBuffer::name)->role = schedule::role::facet;
+  expect_same(program, 3);
+  const auto c = emit(program);
+  EXPECT_NE(c.find("  const double* restrict u_of_f_5 = u + f*5;\n"), std::string::npos) << c;
+  EXPECT_NE(c.find("u_of_f_5[i]*u_of_f_3[1+i]"), std::string::npos) << c;
+  EXPECT_NE(c.find("u_of_f_5[0]*u[f]"), std::string::npos) << c;
 }
 
 TEST(CText, LoopsBranchesAndBatches) {

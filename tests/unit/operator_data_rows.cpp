@@ -84,6 +84,18 @@ TEST(DataRows, FormsThatReadThePositionShareNothing) {
   EXPECT_TRUE(std::ranges::equal(rows.representatives(cells).cells, cells.cells));
 }
 
+TEST(DataRows, FacetsOfEqualCellsShareTheRowOfTheirNumber) {
+  const Case c(box(8));
+  const auto batches = mesh::make_facet_batches(c.mesh, {});
+  ASSERT_EQ(batches.blocks.size(), 1U);
+  const auto facets = op::batched(batches.blocks.front(), batches.cells_per_batch);
+  const auto rows = op::make_data_rows(c.mesh, facets, op::CellCoefficients(c.mesh, c.form), false);
+  EXPECT_EQ(rows.count(), 6) << "one for each side of the box";
+  const auto of_rows = rows.representatives(facets);
+  for (std::size_t batch = 0; batch < rows.of_batch.size(); ++batch)
+    EXPECT_EQ(of_rows.facets[static_cast<std::size_t>(rows.of_batch[batch])], facets.facets[batch]) << batch;
+}
+
 TEST(DataRows, AMovedVertexPartsItsCellsAlone) {
   Case c(box(8));
   c.mesh.points[3 * (4 + 9 * (4 + 9 * 4)) + 1] += 1e-9;
