@@ -58,8 +58,8 @@ std::string PartPointers::definitions(const std::string& variable, const std::st
   std::string text;
   if (const auto parts = parts_.find(variable); parts != parts_.end())
     for (const auto& part : parts->second)
-      text += fmt::format("{}{} {} = {} + {}*{};\n", indent, spelling.pointer(*program_.find(part.buffer)), part.pointer,
-                          part.buffer, variable, part.size);
+      text += fmt::format("{}{} {} = {} + {}*{};\n", indent, spelling.pointer(*program_.find(part.buffer)),
+                          part.pointer, part.buffer, variable, part.size);
   return text;
 }
 

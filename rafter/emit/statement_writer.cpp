@@ -50,8 +50,7 @@ std::string StatementWriter::text(const NodePtr& node, int depth) {
   case Kind::loop:
     return loop(*node, depth);
   case Kind::ilet:
-    return indent + integer_declaration(*node) +
-           reals_.part_pointers().definitions(node->name, indent, spelling_);
+    return indent + integer_declaration(*node) + reals_.part_pointers().definitions(node->name, indent, spelling_);
   case Kind::branch:
     return branch(*node, depth);
   case Kind::store:

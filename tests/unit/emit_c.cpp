@@ -115,11 +115,11 @@ TEST(CText, StreamingStoresOnAnyAddress) {
 
 TEST(CText, PartsOfTablesThatBelongToFacets) {
   // Entries of parts of two sizes, at fixed and running places, beside whole vectors and entries of other tables.
-  const std::string text =
-      "(ilet f (iload s $batch)) (for i 2 (block"
-      " (store x (iadd (imul $batch 8) $i) (mul (load u (iadd (imul $f 5) $i)) (load u (iadd (iadd (imul $f 3) 1) $i))))))"
-      "(store x (iadd (imul $batch 8) 2) (mul (load u (imul $f 5)) (load u $f)))"
-      "(store x (iadd (iadd (imul $batch 8) 4) lane) (load u (iadd (imul $f 5) lane)))";
+  const std::string text = "(ilet f (iload s $batch)) (for i 2 (block"
+                           " (store x (iadd (imul $batch 8) $i) (mul (load u (iadd (imul $f 5) $i)) (load u (iadd "
+                           "(iadd (imul $f 3) 1) $i))))))"
+                           "(store x (iadd (imul $batch 8) 2) (mul (load u (imul $f 5)) (load u $f)))"
+                           "(store x (iadd (iadd (imul $batch 8) 4) lane) (load u (iadd (imul $f 5) lane)))";
   auto program = schedule::read(test::loop_text(text));
   EXPECT_EQ(emit(program).find("u_of_f"), std::string::npos) << "integers of other roles number no parts";
   std::ranges::find(program.buffers, "s", &schedule::LoopBuffer::name)->role = schedule::role::facet;
