@@ -18,7 +18,7 @@ CHAPTERS = [
     ("Meshes", ["Mesh", "box", "read_mesh", "mesh_from_arrays", "mesh_from_gmsh", "mesh_from_meshio"]),
     ("Spaces and functions", ["FunctionSpace", "Function", "Constant", "by_tag", "DirichletBC"]),
     ("Problems", ["solve", "Problem", "NullSpace", "Solution", "write", "Series"]),
-    ("Operators", ["Operator", "Vector", "assemble", "Preconditioner", "petsc_mat", "petsc_pc", "PetscPC"]),
+    ("Operators", ["Operator", "Vector", "assemble", "cell_vectors", "Preconditioner", "petsc_mat", "petsc_pc", "PetscPC"]),
     ("Pictures", ["plot", "plot_convergence", "plot_roofline", "Picture"]),
     ("Suites", ["bench.simplex", "bench.Rows"]),
 ]

@@ -118,14 +118,24 @@ private:
     command->add_flag("--tensor-program", kernel_.has_tensor_program, "print the tensor programs");
     command->add_flag("--schedule", kernel_.has_schedule, "print the schedules of mappings that have one");
     command->add_flag("--loop-program", kernel_.has_loop_program, "print the loop programs");
-    command
-        ->add_option("--matrix", kernel_.matrix,
-                     "write the operator's sparse matrix (Matrix Market; - is standard output)")
-        ->check(is_given)
-        ->type_name("FILE")
-        ->excludes(target)
-        ->excludes(capability)
-        ->excludes(architecture);
+    const auto add_output = [&](const char* name, std::string& file, const char* text) {
+      command->add_option(name, file, text)
+          ->check(is_given)
+          ->type_name("FILE")
+          ->excludes(target)
+          ->excludes(capability)
+          ->excludes(architecture);
+    };
+    add_output("--matrix", kernel_.matrix,
+               "write the operator's sparse matrix (Matrix Market; FILE.petsc: the binary format of PETSc; - is "
+               "standard output)");
+    add_output(
+        "--cell-matrices", kernel_.cell_matrices,
+        "write the matrices of the cells in the order of the mesh, shape (cell, row, column) (NumPy's .npy), and "
+        "beside them (FILE-unknowns.npy) the rows of --matrix, from 0, that they belong to; meshes of several "
+        "shapes make files FILE-hexahedron.npy");
+    add_output("--cell-vectors", kernel_.cell_vectors,
+               "write the vectors of the cells of the right-hand side, shape (cell, row), in the same way");
     command->callback([this] { code_ = run_kernel(kernel_); });
   }
   void add_mesh() {

@@ -35,6 +35,9 @@ struct KernelOptions {
   std::string architecture; ///< kernels are compiled for it without a device ("sm_90"); "": they are for --device
   bool has_source = false, has_tensor_program = false, has_schedule = false, has_loop_program = false;
   std::string matrix; ///< path for the operator's matrix in the format Matrix Market; not written if empty
+  /// Paths for the matrices of the cells of the operator and for the vectors of those of the right-hand side, in the
+  /// format of NumPy; not written if empty.
+  std::string cell_matrices, cell_vectors;
 };
 int run_kernel(const KernelOptions& options);
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/hash.hpp>
 #include <rafter/base/input_file.hpp>
@@ -12,6 +15,8 @@
 #include <rafter/device/gpu/gpu_device.hpp>
 #include <rafter/device/gpu/gpu_library.hpp>
 #include <rafter/io/matrix_market.hpp>
+#include <rafter/io/numpy_file.hpp>
+#include <rafter/io/petsc_matrix.hpp>
 #include <rafter/machine/device_record.hpp>
 #include <rafter/machine/roofline.hpp>
 #include <rafter/machine/typical.hpp>
@@ -19,6 +24,7 @@
 #include <rafter/operator/generate/kernel_target.hpp>
 #include <rafter/operator/generate/matrix_builder.hpp>
 #include <rafter/operator/matrix/assembled_matrix.hpp>
+#include <rafter/operator/matrix/cell_arrays.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/problem/equations.hpp>
 #include <rafter/problem/measurement.hpp>
@@ -107,8 +113,8 @@ void print_operator(const op::Operator& A, const report::OperatorReport& report,
     for (const auto& info : A.info()) print_kernel(info, options, plans);
 }
 
-/// Comments in the file say which rows, counted from 1, belong to which field.
-void write_matrix(const std::string& name, const problem::PreparedProblem& prepared, const std::string& source) {
+/// Comments of the file: which rows, counted from 1, belong to which field.
+std::vector<std::string> comments_on_rows(const problem::PreparedProblem& prepared, const std::string& source) {
   const auto& system = prepared.system();
   std::vector<std::string> comments{"made by rafter " RAFTER_VERSION " from " + source};
   std::int64_t first = 1;
@@ -117,10 +123,76 @@ void write_matrix(const std::string& name, const problem::PreparedProblem& prepa
     comments.push_back(fmt::format("rows {} to {}: field {}", first, first + count - 1, prepared.names()[f]));
     first += count;
   }
-  const auto& A = prepared.operator_a();
-  const auto matrix = A.matrix_of_unknowns();
-  io::write_matrix_market(name, matrix, comments);
+  return comments;
+}
+
+void write_matrix(const std::string& name, const problem::PreparedProblem& prepared, const std::string& source) {
+  const auto matrix = prepared.operator_a().matrix_of_unknowns();
+  if (name.ends_with(".petsc"))
+    io::write_petsc_matrix(name, matrix);
+  else
+    io::write_matrix_market(name, matrix, comments_on_rows(prepared, source));
   fmt::print("\nwritten: {} ({} rows, {} entries)\n", base::output_text(name), matrix.num_rows(), matrix.num_entries());
+}
+
+/// The names of the files of cells: of the group of a mesh and, for the unknowns, with an ending of its own.
+std::string file_of_cells(const std::string& name, const mesh::Mesh& mesh, std::size_t group, const char* kind) {
+  constexpr std::string_view extension = ".npy";
+  std::string result = name.ends_with(extension) ? name.substr(0, name.size() - extension.size()) : name;
+  if (mesh.groups.size() > 1) result += fmt::format("-{}", element::name(mesh.groups[group].shape));
+  return result + kind + std::string(extension);
+}
+
+constexpr const char* of_unknowns = "-unknowns";
+
+/// The files that an option for cells makes, which are known once there is a mesh.
+std::vector<base::NamedFile> files_of_cells(const std::string& option, const std::string& name,
+                                            const mesh::Mesh& mesh) {
+  std::vector<base::NamedFile> result;
+  if (base::is_standard_output(name))
+    throw base::InputError("kernel: " + option + " writes several files, which standard output does not take");
+  for (std::size_t g = 0; g < mesh.groups.size() && !name.empty(); ++g)
+    for (const char* kind : {"", of_unknowns}) result.push_back({option, file_of_cells(name, mesh, g, kind)});
+  return result;
+}
+
+/// The numbers of the rows of matrix_of_unknowns() that entries of vectors have.
+std::vector<std::int32_t> rows_of_unknowns(const op::Operator& A, std::vector<std::int32_t> entries) {
+  std::vector<std::int32_t> rows(static_cast<std::size_t>(A.rows()), -1);
+  std::int32_t next = 0;
+  for (const auto& range : A.owned_ranges())
+    for (auto entry = range.begin; entry < range.end; ++entry) rows[static_cast<std::size_t>(entry)] = next++;
+  for (auto& entry : entries) entry = rows[static_cast<std::size_t>(entry)];
+  return entries;
+}
+
+/// `compute` fills the array of a group; `rank`: 2 for matrices, 1 for vectors.
+template <class Compute>
+void write_cells(const std::string& name, const op::Operator& A, int rank, const Compute& compute) {
+  const auto& system = A.system();
+  for (std::size_t g = 0; g < system.mesh->groups.size(); ++g) {
+    const auto group = static_cast<int>(g);
+    const std::int64_t num_cells = system.mesh->groups[g].num_cells(), length = op::num_local_unknowns(system, group);
+    std::vector<std::int64_t> shape{num_cells, length};
+    const auto file = file_of_cells(name, *system.mesh, g, ""),
+               of_rows = file_of_cells(name, *system.mesh, g, of_unknowns);
+    io::write_numpy(of_rows, shape, rows_of_unknowns(A, op::local_unknowns(system, group)));
+    if (rank == 2) shape.push_back(length);
+    std::vector<double> values(static_cast<std::size_t>(num_cells * (rank == 2 ? length * length : length)));
+    compute(std::vector<op::CellArray<double>>{{.group = group, .values = values}});
+    io::write_numpy(file, shape, values);
+    fmt::print("\nwritten: {} ({}), {}\n", base::output_text(file), fmt::join(shape, " x "),
+               base::output_text(of_rows));
+  }
+}
+
+void write_outputs(const KernelOptions& options, const problem::PreparedProblem& prepared, const std::string& source) {
+  const auto& A = prepared.operator_a();
+  if (!options.matrix.empty()) write_matrix(options.matrix, prepared, source);
+  if (!options.cell_matrices.empty())
+    write_cells(options.cell_matrices, A, 2, [&](const auto& arrays) { A.cell_matrices(arrays); });
+  if (!options.cell_vectors.empty())
+    write_cells(options.cell_vectors, A, 1, [&](const auto& arrays) { prepared.linear_form()->cell_vectors(arrays); });
 }
 
 /// Reads the target of a record, whose errors get the name of the file.
@@ -251,6 +323,12 @@ int run_kernel(const KernelOptions& options) {
       problem, {.device = options.problem.device, .threads = options.problem.threads, .plan = options.problem.plan});
   const auto& prepared = *made;
   const auto& A = prepared.operator_a();
+  auto outputs = files_of_cells("--cell-matrices", options.cell_matrices, *A.system().mesh);
+  std::ranges::copy(files_of_cells("--cell-vectors", options.cell_vectors, *A.system().mesh),
+                    std::back_inserter(outputs));
+  base::claim_outputs(outputs, input_files(problem));
+  if (!options.cell_vectors.empty() && prepared.linear_form() == nullptr)
+    throw base::InputError("kernel: --cell-vectors: the problem has no right-hand side");
   report::PlanList plans;
   constexpr double timing_seconds = 0.15; // for each form
   const auto report = problem::report_operator(A, prepared.machine(), timing_seconds);
@@ -269,7 +347,7 @@ int run_kernel(const KernelOptions& options) {
              "GB/s: 10^9\n"
              "bytes per second to and from memory, each number counted once; tables of plans:\n{}\n{}",
              plan_table_legend(), plans.text());
-  if (!options.matrix.empty()) write_matrix(options.matrix, prepared, problem.source);
+  write_outputs(options, prepared, problem.source);
   return exit_done;
 }
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 
+#include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
 #include <rafter/form/form.hpp>
+#include <rafter/mesh/mesh.hpp>
 #include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/operator/linear_form.hpp>
+#include <rafter/operator/matrix/cell_arrays.hpp>
 #include <rafter/operator/matrix/sparse_assembly.hpp>
 #include <rafter/operator/operator.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
@@ -61,6 +65,56 @@ auto compressed_rows(const op::Operator& A) {
       to_numpy(std::vector<std::int64_t>(matrix.row_offsets.begin(), matrix.row_offsets.end()), {num_starts}));
 }
 
+using Cells = std::optional<Integers>;
+
+std::span<const std::int32_t> span_of_cells(const Cells& cells) {
+  return cells ? span_of(*cells) : std::span<const std::int32_t>();
+}
+
+/// The group of the cells of this shape; "": of the only one that the mesh has.
+int group_of_shape(const mesh::Mesh& mesh, const std::string& shape) {
+  std::vector<std::string> names;
+  for (const auto& group : mesh.groups) names.emplace_back(element::name(group.shape));
+  if (shape.empty() && names.size() == 1) return 0;
+  const auto found = std::ranges::find(names, shape);
+  if (found == names.end())
+    throw base::InputError(
+        shape.empty() ? "the mesh has cells of several shapes: name one with shape=: " + base::join(names, ", ")
+                      : "the mesh has no cells of shape '" + shape + "'; it has: " + base::join(names, ", "));
+  return static_cast<int>(found - names.begin());
+}
+
+/// (group, number of cells) of what callers ask for. An empty list of cells means none here, and all in the library.
+std::pair<int, std::size_t> cells_asked_for(const op::System& system, const std::string& shape, const Cells& cells) {
+  const int group = group_of_shape(*system.mesh, shape);
+  if (cells && cells->size() == 0) throw base::InputError("no cells are named; leave cells out for all");
+  return {group, cells ? cells->size()
+                       : static_cast<std::size_t>(system.mesh->groups[static_cast<std::size_t>(group)].num_cells())};
+}
+
+/// Shape (cell, row, column).
+template <class T>
+nb::ndarray<nb::numpy, T> cell_matrices(const op::Operator& A, const std::string& shape, const Cells& cells) {
+  const auto [group, num_cells] = cells_asked_for(A.system(), shape, cells);
+  const auto rows = static_cast<std::size_t>(op::num_local_unknowns(A.system(), group)),
+             columns = static_cast<std::size_t>(op::num_local_unknowns(A.trial_system(), group));
+  std::vector<T> values(num_cells * rows * columns);
+  {
+    const nb::gil_scoped_release unlock;
+    A.cell_matrices(std::vector<op::CellArray<T>>{{.group = group, .values = values, .cells = span_of_cells(cells)}});
+  }
+  return to_numpy(std::move(values), {num_cells, rows, columns});
+}
+
+/// Shape (cell, row).
+nb::ndarray<nb::numpy, std::int32_t> cell_unknowns(const op::System& system, const std::string& shape,
+                                                   const Cells& cells) {
+  const auto [group, num_cells] = cells_asked_for(system, shape, cells);
+  auto unknowns = op::local_unknowns(system, group, span_of_cells(cells));
+  const auto length = static_cast<std::size_t>(op::num_local_unknowns(system, group));
+  return to_numpy(std::move(unknowns), {num_cells, length});
+}
+
 std::vector<std::string> rules_of(const op::FormKernels& kernels) {
   std::vector<std::string> result;
   for (const auto& info : kernels.info()) result.push_back(info.quadrature);
@@ -113,6 +167,14 @@ void bind_operator(nb::module_& module) {
              return to_numpy(std::vector<double>(values.begin(), values.end()), {values.size()});
            })
       .def("compressed_rows", &compressed_rows)
+      .def("cell_matrices", &cell_matrices<double>, nb::arg("shape"), nb::arg("cells").none())
+      .def("single_cell_matrices", &cell_matrices<float>, nb::arg("shape"), nb::arg("cells").none())
+      .def(
+          "cell_unknowns",
+          [](const op::Operator& A, const std::string& shape, const Cells& cells, bool is_of_columns) {
+            return cell_unknowns(is_of_columns ? A.trial_system() : A.system(), shape, cells);
+          },
+          nb::arg("shape"), nb::arg("cells").none(), nb::arg("is_of_columns"))
       .def("kernels", &kernels_of);
   // Vectors and numbers come with the rules of quadrature of their kernels.
   module.def("assemble_vector",
@@ -135,6 +197,29 @@ void bind_operator(nb::module_& module) {
                const auto size = result.size();
                return std::make_pair(to_numpy(std::move(result), {size}), std::move(rules));
              });
+  // Vectors of cells, shape (cell, row), come with the entries that they belong to and the rules of quadrature.
+  module.def(
+      "cell_vectors",
+      [](const form::Form& form, const Spaces& spaces, const RunArguments& run, const DataArguments& data,
+         const std::string& shape, const Cells& cells) {
+        const auto system = system_of(spaces);
+        const auto options = run.options();
+        const auto [group, num_cells] = cells_asked_for(system, shape, cells);
+        const auto length = static_cast<std::size_t>(op::num_local_unknowns(system, group));
+        std::vector<double> values(num_cells * length);
+        std::vector<std::string> rules;
+        {
+          const nb::gil_scoped_release unlock;
+          op::LinearForm L(form, system, options);
+          set_data(L, data, op::device_of(options, *system.discretisation));
+          L.cell_vectors(
+              std::vector<op::CellArray<double>>{{.group = group, .values = values, .cells = span_of_cells(cells)}});
+          rules = rules_of(L.kernels());
+        }
+        return std::make_tuple(to_numpy(std::move(values), {num_cells, length}), cell_unknowns(system, shape, cells),
+                               std::move(rules));
+      },
+      nb::arg("form"), nb::arg("spaces"), nb::arg("run"), nb::arg("data"), nb::arg("shape"), nb::arg("cells").none());
   module.def("assemble_scalar",
              [](const form::Form& form, const Spaces& spaces, const RunArguments& run, const DataArguments& data) {
                const nb::gil_scoped_release unlock;

@@ -7,6 +7,7 @@
 #include <rafter/form/language.hpp>
 #include <rafter/form/lowering.hpp>
 #include <rafter/mesh/locate.hpp>
+#include <rafter/operator/matrix/cell_arrays.hpp>
 #include <rafter/space/evaluate.hpp>
 #include <rafter/space/expression_evaluator.hpp>
 
@@ -59,15 +60,11 @@ std::pair<nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, std::int32_t>> 
 std::vector<nb::ndarray<nb::numpy, std::int32_t>> cell_entries(const SpaceHandle& self) {
   const auto& V = *self.space;
   std::vector<nb::ndarray<nb::numpy, std::int32_t>> result;
+  const auto system = op::make_system({self.space});
   for (std::size_t g = 0; g < V.mesh().groups.size(); ++g) {
-    const auto& group = V.mesh().groups[g];
-    const auto num_cells = static_cast<std::size_t>(group.num_cells());
-    const auto size = static_cast<std::size_t>(V.element(group.shape)->num_dofs() * V.num_components());
-    std::vector<std::int32_t> entries(num_cells * size);
-    for (std::size_t cell = 0; cell < num_cells; ++cell) {
-      const auto position = V.position(static_cast<std::int32_t>(g), static_cast<std::int32_t>(cell));
-      V.cell_dofs(position.block, position.batch, position.cell, std::span(entries).subspan(cell * size, size));
-    }
+    const auto num_cells = static_cast<std::size_t>(V.mesh().groups[g].num_cells());
+    auto entries = op::local_unknowns(system, static_cast<int>(g));
+    const auto size = num_cells == 0 ? 0 : entries.size() / num_cells;
     result.push_back(to_numpy(std::move(entries), {num_cells, size}));
   }
   return result;

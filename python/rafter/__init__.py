@@ -30,6 +30,7 @@ _LAZY = {
     "FunctionSpace": "_spaces",
     "by_tag": "_spaces",
     "assemble": "_operator",
+    "cell_vectors": "_operator",
     "Operator": "_operator",
     "Vector": "_operator",
     "Preconditioner": "_preconditioner",

@@ -151,6 +151,23 @@ class Operator(scipy.sparse.linalg.LinearOperator):
         values, columns, starts = self.core.compressed_rows()
         return scipy.sparse.csr_matrix((values, columns, starts), shape=self.shape)
 
+    def cell_matrices(self, shape: str = "", cells: ArrayLike | None = None, dtype: Any = float) -> np.ndarray:
+        """The matrices of cells, shape (cell, row, column), for the present values of the form's functions and constants, with the integrals
+        over the facets of a cell, and whatever conditions there are.
+
+        Rows and columns belong to the entries of vectors that cell_unknowns() tells. shape: of the cells, where the mesh has several; cells:
+        their numbers in the order of the result, each once; all of the shape by default, in the order of the mesh. dtype: float or
+        numpy.float32, to which numbers are rounded.
+        """
+        of_type = {np.dtype(np.float64): self.core.cell_matrices, np.dtype(np.float32): self.core.single_cell_matrices}.get(np.dtype(dtype))
+        if of_type is None:
+            raise _core.InputError(f"matrices of cells are of float64 or float32, not {np.dtype(dtype)}")
+        return of_type(shape, _numbers(cells))
+
+    def cell_unknowns(self, shape: str = "", cells: ArrayLike | None = None, columns: bool = False) -> np.ndarray:
+        """The entries of vectors that the rows of cell_matrices() belong to, or its columns: shape (cell, row)."""
+        return self.core.cell_unknowns(shape, _numbers(cells), columns)
+
     @property
     def parts(self) -> list[slice]:
         """Where the fields are in vectors y: slices, in the order of the parts of the space."""
@@ -194,6 +211,16 @@ class Operator(scipy.sparse.linalg.LinearOperator):
             *(f"{kernel.name}: {kernel.plan}\n  {kernel.quadrature}" for kernel in self.kernels)])
 
 
+def _numbers(cells):
+    """Numbers of cells as the core takes them."""
+    if cells is None:
+        return None
+    found = np.atleast_1d(cells)
+    if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+        raise _core.InputError(f"cells are numbers, shape (cell); these are of type {found.dtype} and shape {found.shape}")
+    return np.ascontiguousarray(found, np.int32)
+
+
 def leaves_of_arguments(lowering, arguments, number):
     """The Lagrange spaces of the test (0) or trial functions (1) among the arguments of a form, in the order of their parts."""
     found = sorted((argument for argument in arguments if argument.number() == number), key=lambda argument: argument.part() or 0)
@@ -222,6 +249,21 @@ def assemble(form: ufl.Form, device: str = "host", threads: int = 0, degree: int
     value, rules = _core.assemble_scalar(lowered, spaces, run, data)
     _warn_of_caps(rules)
     return value
+
+
+def cell_vectors(L: ufl.Form, shape: str = "", cells: ArrayLike | None = None, device: str = "host", threads: int = 0,
+                 degree: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """The vectors of cells of a linear form and the entries of assemble(L) that they belong to, both of shape (cell, row); `shape` and `cells`
+    are those of Operator.cell_matrices."""
+    lowering = Lowering()
+    lowered = lowering.form(L)
+    if lowered is None or lowered.rank != 1:
+        raise _core.InputError("cell_vectors takes a linear form, with a test function alone")
+    data = _core.DataArguments([(name, values) for name, _, values in lowering.data()], lowering.parameters())
+    values, unknowns, rules = _core.cell_vectors(lowered, _spaces(lowering, L, 0), run_arguments(device, threads, "", degree), data, shape,
+                                                 _numbers(cells))
+    _warn_of_caps(rules)
+    return values, unknowns
 
 
 def _any_space(form):

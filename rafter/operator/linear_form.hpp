@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,10 @@
 /// Assembles right-hand sides and evaluates functionals.
 namespace rafter::op {
 
+class CellVectorArrays;
+class FormData;
 class FormKernels;
+template <class T> struct CellArray;
 
 /// A linear form, which assembles its vector.
 class LinearForm {
@@ -29,12 +33,20 @@ public:
   void set(const std::string& name, double value);
   void set_fields(const System& system, const Vector& values);
   void assemble(Vector& b) const; ///< computes b_i = L(phi_i), shape (entry of the system)
+  /// Fills arrays with the vectors of cells, as Operator::cell_matrices does with matrices. The first call compiles
+  /// kernels. Throws the errors of CellVectorArrays.
+  void cell_vectors(std::span<const CellArray<double>> arrays) const;
+  void cell_vectors(std::span<const CellArray<float>> arrays) const; ///< rounds the vectors to floats
   Usage usage() const { return usage_->usage(); }
   const FormKernels& kernels() const { return *kernels_; }
 
 private:
+  struct CellVectors;
+  const CellVectorArrays& cell_vector_arrays() const;
+  std::shared_ptr<FormData> data_; ///< data of both kinds of kernels
   std::unique_ptr<FormKernels> kernels_;
   std::unique_ptr<UsageCounter> usage_;
+  std::unique_ptr<CellVectors> cell_vectors_;
 };
 
 /// A functional: a number that depends on data fields and parameters; or several that are computed together.

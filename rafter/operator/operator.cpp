@@ -16,6 +16,7 @@
 #include <rafter/operator/action.hpp>
 #include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/operator/generate/kernel_info.hpp>
+#include <rafter/operator/matrix/cell_arrays.hpp>
 #include <rafter/operator/matrix/sparse_assembly.hpp>
 #include <rafter/operator/run/entry_list.hpp>
 #include <rafter/operator/run/form_data.hpp>
@@ -356,6 +357,16 @@ SparseMatrix Operator::sparse_matrix() const { return sparse_assembly().matrix()
 SparseMatrix Operator::matrix_of_unknowns() const { return sparse_matrix().restricted(owned_ranges()); }
 
 void Operator::update(SparseMatrix& matrix) const { sparse_assembly().update(matrix); }
+
+const CellMatrixArrays& Operator::cell_matrix_arrays() const {
+  const std::lock_guard lock(work_->mutex);
+  if (cell_matrix_arrays_ == nullptr) cell_matrix_arrays_ = std::make_unique<const CellMatrixArrays>(*built_, data_);
+  return *cell_matrix_arrays_;
+}
+
+void Operator::cell_matrices(std::span<const CellArray<double>> arrays) const { cell_matrix_arrays().run(arrays); }
+
+void Operator::cell_matrices(std::span<const CellArray<float>> arrays) const { cell_matrix_arrays().run(arrays); }
 
 DiagonalBlocks Operator::diagonal_blocks(BlockKind kind) const { return diagonal_blocks(sparse_matrix(), kind); }
 

@@ -28,6 +28,7 @@ namespace rafter::op {
 
 class Action;
 class AssembledMatrix;
+class CellMatrixArrays;
 class EntryList;
 class FormData;
 class FormKernels;
@@ -39,6 +40,7 @@ struct KernelInfo;
 struct KernelOptions;
 struct TouchedRanges;
 template <class T> class FreeList;
+template <class T> struct CellArray;
 
 /// A bilinear form as an operator: y is in the vectors of the system of test functions, x in those of the trial
 /// functions. It is matrix-free, or an assembled matrix where the plan says so or num_applications of the options pay
@@ -116,6 +118,13 @@ public:
   /// Returns the same for a matrix of sparse_matrix(), which is not computed again. Throws InputError for another size.
   DiagonalBlocks diagonal_blocks(const SparseMatrix& matrix, BlockKind kind) const;
 
+  /// Fills arrays with the matrices of cells for the values of data fields and parameters as they are now. They are
+  /// those of the form, whatever conditions the operator has; of rectangular forms, too. Local unknowns are numbered as
+  /// num_local_unknowns() and local_unknowns() say for system(), the rows, and trial_system(), the columns
+  /// (rafter/operator/matrix/cell_arrays.hpp). The first call compiles kernels. Throws the errors of CellMatrixArrays.
+  void cell_matrices(std::span<const CellArray<double>> arrays) const;
+  void cell_matrices(std::span<const CellArray<float>> arrays) const; ///< rounds the matrices to floats
+
   /// Gives the constrained unknowns new values, in the order of constraints().values; kernels stay as they are. Throws
   /// InputError for another number of values.
   void set_boundary_values(std::vector<double> values);
@@ -180,6 +189,7 @@ private:
   void run(const Vector& x, Vector& y, bool adds) const;
   void run(const SingleVector& x, SingleVector& y, bool adds) const;
   const SparseAssembly& sparse_assembly() const;
+  const CellMatrixArrays& cell_matrix_arrays() const;
   template <class T> void apply_fused(device::Array<T>& x, device::Array<T>& y, const VectorWork& work) const;
 
   std::shared_ptr<const GeneratedForm> built_;
@@ -193,8 +203,9 @@ private:
   std::int64_t num_constrained_ = 0;                        ///< number of constrained unknowns of all processes
   std::vector<FieldCondition> conditions_; ///< those with expressions are what boundary values are computed from
   mutable bool are_boundary_values_stale_ = false;
-  mutable std::unique_ptr<const SparseAssembly> sparse_assembly_;     ///< made on first use
-  mutable std::unique_ptr<const FusedConstraints> fused_constraints_; ///< made on first use
+  mutable std::unique_ptr<const SparseAssembly> sparse_assembly_;      ///< made on first use
+  mutable std::unique_ptr<const CellMatrixArrays> cell_matrix_arrays_; ///< made on first use
+  mutable std::unique_ptr<const FusedConstraints> fused_constraints_;  ///< made on first use
   std::unique_ptr<Work> work_;
 };
 

@@ -11,6 +11,7 @@ import unittest
 import command_test
 import numpy
 import scipy.io
+import scipy.sparse
 
 CELLS = (3, 4)
 SQUARE = """[mesh]
@@ -121,6 +122,62 @@ class Matrix(command_test.CommandTest):
         result = self.run_rafter("kernel", problem, "--matrix", problem)
         self.assertEqual(result.returncode, command_test.WRONG_INPUT, result.stdout)
         self.assertIn("--matrix", result.stderr)
+
+    def test_cell_matrices_sum_to_the_matrix(self):
+        for form, more in (("inner(grad(u), grad(v))*dx + 2.0*u*v*ds", ""), ("inner(grad(u), grad(v))*dx", "")):
+            text = SQUARE.format(cells=CELLS, shape="quadrilateral", degree=2, form=form, more=more)
+            expected = self.written(text, "--cell-matrices", "cells.npy", "--cell-vectors", "loads.npy").toarray()
+            matrices, rows = numpy.load(self.path("cells.npy")), numpy.load(self.path("cells-unknowns.npy"))
+            self.assertEqual((matrices.shape, rows.shape), ((12, 9, 9), (12, 9)))
+            found = numpy.zeros_like(expected)
+            for matrix, row in zip(matrices, rows):
+                found[numpy.ix_(row, row)] += matrix
+            numpy.testing.assert_allclose(found, expected, atol=1e-13)
+            loads = numpy.load(self.path("loads.npy"))
+            self.assertTrue((numpy.load(self.path("loads-unknowns.npy")) == rows).all())
+            self.assertAlmostEqual(loads.sum(), 1, places=13)
+
+    def test_meshes_of_several_shapes_have_files_for_each(self):
+        text = SQUARE.format(cells=CELLS, shape="mixed", degree=1, form="1.0*u*v*dx", more="")
+        matrix = self.written(text, "--cell-matrices", "cells")
+        total = 0
+        for shape, size in (("triangle", 3), ("quadrilateral", 4)):
+            matrices = numpy.load(self.path(f"cells-{shape}.npy"))
+            self.assertEqual(matrices.shape[1:], (size, size))
+            self.assertEqual(numpy.load(self.path(f"cells-{shape}-unknowns.npy")).shape, matrices.shape[:2])
+            total += matrices.sum()
+        self.assertAlmostEqual(total, matrix.sum(), places=13)
+
+    def test_fields_are_numbered_one_after_the_other(self):
+        matrix = self.written(MIXED, "--cell-matrices", "cells.npy")
+        rows = numpy.load(self.path("cells-unknowns.npy"))
+        self.assertEqual(rows.shape, (9, 2 * 9 + 4))
+        self.assertEqual(sorted(set(rows[:, :18].ravel())), list(range(98)))
+        self.assertEqual(sorted(set(rows[:, 18:].ravel())), list(range(98, matrix.shape[0])))
+
+    def test_petsc_reads_the_binary_format(self):
+        text = SQUARE.format(cells=CELLS, shape="quadrilateral", degree=2, form="x[0]*u.dx(0)*v*dx", more="")
+        expected = self.written(text)
+        result = self.run_rafter("kernel", self.write(text), "--matrix", "a.petsc")
+        self.assertEqual(result.returncode, command_test.DONE, result.stderr)
+        with open(self.path("a.petsc"), "rb") as file:
+            mark, num_rows, num_columns, num_entries = (int(n) for n in numpy.fromfile(file, ">i4", 4))
+            lengths, columns = numpy.fromfile(file, ">i4", num_rows), numpy.fromfile(file, ">i4", num_entries)
+            values = numpy.fromfile(file, ">f8", num_entries)
+            self.assertEqual(file.read(), b"")
+        self.assertEqual((mark, num_rows, num_columns), (1211216, *expected.shape))  # MAT_FILE_CLASSID
+        starts = numpy.concatenate([[0], numpy.cumsum(lengths)])
+        found = scipy.sparse.csr_matrix((values, columns, starts), shape=expected.shape)
+        self.assertEqual((abs(found - expected)).max(), 0)
+
+    def test_arrays_of_cells_replace_no_input(self):
+        problem = self.write(MIXED, "cells.npy")
+        result = self.run_rafter("kernel", problem, "--cell-matrices", "cells")
+        self.assertEqual(result.returncode, command_test.WRONG_INPUT, result.stdout)
+        self.assertIn("--cell-matrices", result.stderr)
+        result = self.run_rafter("kernel", problem, "--cell-vectors", "-")
+        self.assertEqual(result.returncode, command_test.WRONG_INPUT, result.stdout)
+        self.assertIn("standard output", result.stderr)
 
     def test_standard_output_takes_the_matrix(self):
         result = self.run_rafter("kernel", self.write(MIXED), "--matrix", "-")

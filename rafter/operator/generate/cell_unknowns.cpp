@@ -2,6 +2,7 @@
 #include <rafter/operator/generate/cell_unknowns.hpp>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include <rafter/space/cell_vectors.hpp>
@@ -9,10 +10,22 @@
 
 namespace rafter::op {
 
-System make_broken(const System& system) {
-  std::vector<std::shared_ptr<const space::FunctionSpace>> spaces;
-  for (const auto& space : system.spaces) spaces.push_back(space::make_broken(*space));
-  return make_system(std::move(spaces));
+System make_broken(const System& system) { return make_broken(Systems(system)).test; }
+
+Systems make_broken(const Systems& systems) {
+  std::map<const space::FunctionSpace*, std::shared_ptr<const space::FunctionSpace>> twins;
+  const auto of = [&](const System& system) {
+    std::vector<std::shared_ptr<const space::FunctionSpace>> spaces;
+    for (const auto& space : system.spaces) {
+      auto& twin = twins[space.get()];
+      if (twin == nullptr) twin = space::make_broken(*space);
+      spaces.push_back(twin);
+    }
+    return make_system(std::move(spaces));
+  };
+  auto test = of(systems.test);
+  if (systems.test.spaces == systems.trial.spaces) return {std::move(test)};
+  return {std::move(test), of(systems.trial)};
 }
 
 std::vector<std::int64_t> thread_ranges(std::int64_t count, const device::Device& device) {

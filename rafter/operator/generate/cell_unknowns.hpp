@@ -14,6 +14,8 @@ namespace rafter::op {
 /// The system of the broken twins of a system's spaces (space::make_broken). Its vectors are cell vectors: each cell
 /// has unknowns of its own.
 System make_broken(const System& system);
+/// The same for both sides of a form, whose twins are those of one space where they have one in common.
+Systems make_broken(const Systems& systems);
 
 /// Numbers the unknowns of all cells. These numbers are called places: they run over cells in the order of blocks,
 /// batches and their cells, and within a cell over (field, component, local dof). Instead of single unknowns, groups of

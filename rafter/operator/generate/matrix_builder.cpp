@@ -42,11 +42,21 @@ KernelOptions cell_options(KernelOptions options) {
 
 } // namespace
 
-std::shared_ptr<GeneratedForm> build_cell_action(const form::LoweredForm& form, const System& system,
+std::shared_ptr<GeneratedForm> build_cell_matrices(const form::LoweredForm& form, const Systems& systems,
+                                                   const KernelOptions& options) {
+  auto cells = build_form(form, systems, Purpose::matrix, cell_options(options));
+  return cells->is_too_large ? build_cell_action(form, systems, options) : cells;
+}
+
+std::shared_ptr<GeneratedForm> build_cell_action(const form::LoweredForm& form, const Systems& systems,
                                                  const KernelOptions& options) {
-  const auto broken = make_broken(system);
+  const auto broken = make_broken(systems);
   std::vector<form::SpacePair> twins;
-  for (std::size_t f = 0; f < system.spaces.size(); ++f) twins.emplace_back(system.spaces[f], broken.spaces[f]);
+  const auto add_twins = [&](const System& system, const System& of_system) {
+    for (std::size_t f = 0; f < system.spaces.size(); ++f) twins.emplace_back(system.spaces[f], of_system.spaces[f]);
+  };
+  add_twins(systems.test, broken.test);
+  if (systems.trial.spaces != systems.test.spaces) add_twins(systems.trial, broken.trial);
   const auto lowered = form::arguments_on(form, twins);
   // Data fields are bound by their numbers.
   if (lowered.fields != form.fields || lowered.field_names != form.field_names)
@@ -56,8 +66,7 @@ std::shared_ptr<GeneratedForm> build_cell_action(const form::LoweredForm& form, 
 
 std::shared_ptr<GeneratedMatrix> build_matrix(const form::LoweredForm& form, const System& system,
                                               const KernelOptions& options) {
-  auto cells = build_form(form, system, Purpose::matrix, cell_options(options));
-  if (cells->is_too_large) cells = build_cell_action(form, system, options);
+  auto cells = build_cell_matrices(form, system, options);
   Coupling coupling(*cells, system);
   auto result = std::make_shared<GeneratedMatrix>(GeneratedMatrix{.system = system,
                                                                   .coupling = std::move(coupling),

@@ -13,8 +13,7 @@ namespace rafter::op {
 struct GeneratedMatrix {
   System system;
   Coupling coupling;
-  /// Kernels of cell matrices (Purpose::matrix). If those would be too large, the action of the form on the broken
-  /// twins of the spaces, which gives the matrices of all cells column by column from unit vectors.
+  /// Those of build_cell_matrices().
   std::shared_ptr<GeneratedForm> cells;
   KernelInfo info; ///< describes the kernel of the product
   schedule::LoopProgram loops;
@@ -27,9 +26,14 @@ struct GeneratedMatrix {
 std::shared_ptr<GeneratedMatrix> build_matrix(const form::LoweredForm& form, const System& system,
                                               const KernelOptions& options);
 
-/// Plans the action of a bilinear form on the broken twins of the spaces of a system, which leads from cell vectors to
-/// cell vectors: of unit vectors it gives cell matrices, column by column.
-std::shared_ptr<GeneratedForm> build_cell_action(const form::LoweredForm& form, const System& system,
+/// Plans kernels that compute the matrices of the cells of a bilinear form (Purpose::matrix), or its action on broken
+/// spaces where those would be too large.
+std::shared_ptr<GeneratedForm> build_cell_matrices(const form::LoweredForm& form, const Systems& systems,
+                                                   const KernelOptions& options);
+
+/// Plans a form on the broken twins of its spaces. A linear one gives cell vectors; a bilinear one leads from cell
+/// vectors to cell vectors: of unit vectors it gives cell matrices, column by column.
+std::shared_ptr<GeneratedForm> build_cell_action(const form::LoweredForm& form, const Systems& systems,
                                                  const KernelOptions& options);
 
 /// Predicts the cost of the matrix of a form whose kernels are planned; they need not be compiled. Times that were

@@ -203,7 +203,7 @@ public:
     return sums;
   }
 
-  void cell_matrices(const std::function<void(const CellMatrices&)>& visit) {
+  void cell_matrices(const std::function<void(const CellMatrices&)>& visit, const WantsBatches& wants) {
     if (built_->purpose != Purpose::matrix) throw base::InternalError("the kernels are not those of cell matrices");
     data_->require_values();
     MatrixWorkSizes sizes;
@@ -221,6 +221,7 @@ public:
         const auto arguments = staged_->bind_one(chunk.block, run, own_buffers(false));
         for (std::int32_t begin = chunk.batch_begin, end = begin; begin < chunk.batch_end; begin = end) {
           end = std::min(chunk.batch_end, (begin / step + 1) * step);
+          if (wants && !wants(chunk.block, begin, end)) continue;
           auto matrices = kernel.cell_matrices(arguments, begin, end, *work);
           matrices.block = chunk.block;
           visit(matrices);
@@ -384,8 +385,9 @@ void FormKernels::run(const SingleVector& trial, SingleVector& y, const VectorWo
   implementation_->run(trial, y, work);
 }
 const TouchedRanges& FormKernels::touched_ranges() const { return implementation_->touched_ranges(); }
-void FormKernels::cell_matrices(const std::function<void(const CellMatrices&)>& visit) const {
-  implementation_->cell_matrices(visit);
+void FormKernels::cell_matrices(const std::function<void(const CellMatrices&)>& visit,
+                                const WantsBatches& wants) const {
+  implementation_->cell_matrices(visit, wants);
 }
 std::vector<double> FormKernels::integrals() const { return implementation_->integrals(); }
 const GeneratedForm& FormKernels::built() const { return implementation_->built(); }

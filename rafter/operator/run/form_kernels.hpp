@@ -58,9 +58,10 @@ public:
   std::vector<double> integrals() const;
   /// Computes the matrices of all cells and facets and hands them to `visit`, some batches after the others, on the
   /// threads of the device. Chunks of one stage (chunk_stages) share no unknown, and may be visited at the same time;
-  /// stages come in order, and so do the batches of a chunk. Throws InternalError for kernels that are not of
-  /// Purpose::matrix.
-  void cell_matrices(const std::function<void(const CellMatrices&)>& visit) const;
+  /// stages come in order, and so do the batches of a chunk. Batches begin .. end - 1 of a kernel are left out where
+  /// `wants` is given and says so. Throws InternalError for kernels that are not of Purpose::matrix.
+  using WantsBatches = std::function<bool(std::size_t block, std::int32_t begin, std::int32_t end)>;
+  void cell_matrices(const std::function<void(const CellMatrices&)>& visit, const WantsBatches& wants = {}) const;
 
   const GeneratedForm& built() const;
   /// The values of the data fields and parameters, which every run reads.
