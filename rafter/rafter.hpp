@@ -13,6 +13,7 @@
 #include <rafter/mesh/merge.hpp>
 #include <rafter/mesh/tag_uses.hpp>
 #include <rafter/operator/linear_form.hpp>
+#include <rafter/operator/matrix/cell_arrays.hpp>
 #include <rafter/operator/matrix/sparse_assembly.hpp>
 #include <rafter/operator/operator.hpp>
 #include <rafter/problem/in_time.hpp>
@@ -107,6 +108,7 @@ using form::tr;
 using form::transpose;
 
 using op::BlockKind;
+using op::CellArray;       // for Operator::cell_matrices and LinearForm::cell_vectors
 using op::cells_per_batch; // that a plan asks for, for DiscretisationOptions
 using op::Coarsening;
 using op::DiagonalBlocks;
@@ -114,6 +116,8 @@ using op::FieldCondition;
 using op::Functional;
 using op::level_cells_per_batch; // that levels in single precision ask for, likewise
 using op::LinearForm;
+using op::local_unknowns;     // entries of vectors that these belong to
+using op::num_local_unknowns; // their rows and columns
 using op::Operator;
 using op::OperatorOptions;
 using op::QuadratureOptions;

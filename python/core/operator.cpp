@@ -92,18 +92,22 @@ std::pair<int, std::size_t> cells_asked_for(const op::System& system, const std:
                        : static_cast<std::size_t>(system.mesh->groups[static_cast<std::size_t>(group)].num_cells())};
 }
 
-/// Shape (cell, row, column).
-template <class T>
-nb::ndarray<nb::numpy, T> cell_matrices(const op::Operator& A, const std::string& shape, const Cells& cells) {
+/// (cells, rows, columns) of the matrices that are asked for
+std::tuple<std::size_t, int, int> shape_of_cell_matrices(const op::Operator& A, const std::string& shape,
+                                                         const Cells& cells) {
   const auto [group, num_cells] = cells_asked_for(A.system(), shape, cells);
-  const auto rows = static_cast<std::size_t>(op::num_local_unknowns(A.system(), group)),
-             columns = static_cast<std::size_t>(op::num_local_unknowns(A.trial_system(), group));
-  std::vector<T> values(num_cells * rows * columns);
-  {
-    const nb::gil_scoped_release unlock;
-    A.cell_matrices(std::vector<op::CellArray<T>>{{.group = group, .values = values, .cells = span_of_cells(cells)}});
-  }
-  return to_numpy(std::move(values), {num_cells, rows, columns});
+  return {num_cells, op::num_local_unknowns(A.system(), group), op::num_local_unknowns(A.trial_system(), group)};
+}
+
+/// `values`: shape (cell, row, column), of callers, who keep them.
+template <class T>
+void fill_cell_matrices(const op::Operator& A, const std::string& shape, const Cells& cells,
+                        const nb::ndarray<T, nb::c_contig, nb::device::cpu>& values) {
+  const int group = cells_asked_for(A.system(), shape, cells).first;
+  const std::vector<op::CellArray<T>> arrays{
+      {.group = group, .values = std::span(values.data(), values.size()), .cells = span_of_cells(cells)}};
+  const nb::gil_scoped_release unlock;
+  A.cell_matrices(arrays);
 }
 
 /// Shape (cell, row).
@@ -167,8 +171,11 @@ void bind_operator(nb::module_& module) {
              return to_numpy(std::vector<double>(values.begin(), values.end()), {values.size()});
            })
       .def("compressed_rows", &compressed_rows)
-      .def("cell_matrices", &cell_matrices<double>, nb::arg("shape"), nb::arg("cells").none())
-      .def("single_cell_matrices", &cell_matrices<float>, nb::arg("shape"), nb::arg("cells").none())
+      .def("shape_of_cell_matrices", &shape_of_cell_matrices, nb::arg("shape"), nb::arg("cells").none())
+      .def("fill_cell_matrices", &fill_cell_matrices<double>, nb::arg("shape"), nb::arg("cells").none(),
+           nb::arg("values").noconvert())
+      .def("fill_cell_matrices", &fill_cell_matrices<float>, nb::arg("shape"), nb::arg("cells").none(),
+           nb::arg("values").noconvert())
       .def(
           "cell_unknowns",
           [](const op::Operator& A, const std::string& shape, const Cells& cells, bool is_of_columns) {

@@ -151,18 +151,24 @@ class Operator(scipy.sparse.linalg.LinearOperator):
         values, columns, starts = self.core.compressed_rows()
         return scipy.sparse.csr_matrix((values, columns, starts), shape=self.shape)
 
-    def cell_matrices(self, shape: str = "", cells: ArrayLike | None = None, dtype: Any = float) -> np.ndarray:
+    def cell_matrices(self, shape: str = "", cells: ArrayLike | None = None, dtype: Any = float, out: np.ndarray | None = None) -> np.ndarray:
         """The matrices of cells, shape (cell, row, column), for the present values of the form's functions and constants, with the integrals
         over the facets of a cell, and whatever conditions there are.
 
         Rows and columns belong to the entries of vectors that cell_unknowns() tells. shape: of the cells, where the mesh has several; cells:
         their numbers in the order of the result, each once; all of the shape by default, in the order of the mesh. dtype: float or
-        numpy.float32, to which numbers are rounded.
+        numpy.float32, to which numbers are rounded. out: an array of this shape in the order of C, of either type, that is filled and returned.
         """
-        of_type = {np.dtype(np.float64): self.core.cell_matrices, np.dtype(np.float32): self.core.single_cell_matrices}.get(np.dtype(dtype))
-        if of_type is None:
-            raise _core.InputError(f"matrices of cells are of float64 or float32, not {np.dtype(dtype)}")
-        return of_type(shape, _numbers(cells))
+        cells = _numbers(cells)
+        extents = self.core.shape_of_cell_matrices(shape, cells)
+        if out is None:
+            out = np.empty(extents, dtype)
+        if out.dtype not in (np.float64, np.float32):
+            raise _core.InputError(f"matrices of cells are of float64 or float32, not {out.dtype}")
+        if out.shape != extents or not out.flags.c_contiguous or not out.flags.writeable:
+            raise _core.InputError(f"out is to be a writeable array of shape {extents} in the order of C; its shape is {out.shape}")
+        self.core.fill_cell_matrices(shape, cells, out)
+        return out
 
     def cell_unknowns(self, shape: str = "", cells: ArrayLike | None = None, columns: bool = False) -> np.ndarray:
         """The entries of vectors that the rows of cell_matrices() belong to, or its columns: shape (cell, row)."""

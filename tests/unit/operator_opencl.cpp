@@ -6,6 +6,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/operator/linear_form.hpp>
+#include <rafter/operator/matrix/cell_arrays.hpp>
 #include <rafter/operator/operator.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/operator/run/sparse_matrix.hpp>
@@ -131,6 +132,29 @@ TEST_P(OpenClOnShape, MatricesAreThoseOfTheHost) {
     return Values(matrix.values.begin(), matrix.values.end());
   });
   expect_same([&](const Device& device) { return action(op::Operator(form, on(device, "mapping=assembled"))); });
+}
+
+TEST_P(OpenClOnShape, MatricesAndVectorsOfCellsAreThoseOfTheHost) {
+  const Problem problem(scrambled(curved_box(GetParam(), 1), 3), 2);
+  const auto system = problem.system();
+  const auto form = problem.form("((1 + x[0])*inner(grad(u), grad(v)) + u*v.dx(0))*dx + u*v*ds"),
+             load = problem.form("x[0]*v*dx + v*ds");
+  for (int group = 0; group < static_cast<int>(system.mesh->groups.size()); ++group) {
+    const auto num_rows = op::local_unknowns(system, group).size(),
+               length = static_cast<std::size_t>(op::num_local_unknowns(system, group));
+    expect_same([&](const Device& device) {
+      Values values(num_rows * length);
+      op::Operator(form, on(device))
+          .cell_matrices(std::vector<op::CellArray<double>>{{.group = group, .values = values}});
+      return values;
+    });
+    expect_same([&](const Device& device) {
+      Values values(num_rows);
+      op::LinearForm(load, system, on(device))
+          .cell_vectors(std::vector<op::CellArray<double>>{{.group = group, .values = values}});
+      return values;
+    });
+  }
 }
 
 TEST_P(OpenClOnShape, TransfersAreThoseOfTheHost) {

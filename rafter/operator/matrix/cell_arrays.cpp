@@ -56,6 +56,7 @@ public:
     const auto& blocks = system.batches->blocks;
     rows_.resize(blocks.size());
     values_.resize(blocks.size(), nullptr);
+    is_whole_.resize(blocks.size(), false);
     std::vector<bool> has_array(system.mesh->groups.size(), false);
     for (const auto& array : arrays) {
       const auto rows = rows_of_cells(system, array.group, array.cells);
@@ -70,8 +71,11 @@ public:
               fmt::format("the array for group {} of the mesh has {} numbers instead of {} cells times {}", array.group,
                           array.values.size(), num_cells, num_entries_[b]));
         values_[b] = array.values.data();
-        for (std::int32_t i = 0; i < blocks[b].num_cells; ++i)
-          rows_[b].push_back(rows[static_cast<std::size_t>(blocks[b].cells[static_cast<std::size_t>(i)])]);
+        is_whole_[b] = array.cells.empty();
+        const std::span cells = std::span(blocks[b].cells).first(static_cast<std::size_t>(blocks[b].num_cells));
+        rows_[b].resize(cells.size());
+        std::ranges::transform(cells, rows_[b].begin(),
+                               [&](std::int32_t cell) { return rows[static_cast<std::size_t>(cell)]; });
       }
     }
   }
@@ -83,6 +87,7 @@ public:
     return row == in_no_array ? nullptr : values_[block] + static_cast<std::size_t>(row) * num_entries_[block];
   }
   bool has(std::size_t block) const { return values_[block] != nullptr; }
+  bool is_whole(std::size_t block) const { return is_whole_[block]; } ///< all cells of the block are in an array
   std::size_t num_entries(std::size_t block) const { return num_entries_[block]; }
 
   /// Visits the numbers of all cells that are in an array.
@@ -99,6 +104,7 @@ private:
   std::vector<std::size_t> num_entries_;
   std::vector<std::vector<std::int32_t>> rows_; ///< shape (block, cell of the block); empty: no array has any
   std::vector<T*> values_;                      ///< shape (block)
+  std::vector<bool> is_whole_;                  ///< shape (block)
 };
 
 void require_whole_mesh(const System& system) {
@@ -143,7 +149,10 @@ public:
     const auto& cells = kernels_.built();
     if (cells.purpose == Purpose::matrix) {
       records_ = matrix_records(cells, rows_, columns_);
-      for (const auto& block : cells.blocks) overwrites_.push_back(block.cell_block >= 0);
+      for (std::size_t k = 0; k < records_.size(); ++k) {
+        overwrites_.push_back(cells.blocks[k].cell_block >= 0);
+        are_complete_.push_back(std::ranges::find(records_[k].places, -1) == records_[k].places.end());
+      }
     } else
       by_columns_.emplace(kernels_);
   }
@@ -182,6 +191,7 @@ private:
     const auto wants = [&](std::size_t kernel, std::int32_t begin, std::int32_t end) {
       const auto& records = records_[kernel];
       if (!destinations.has(records.block)) return false;
+      if (destinations.is_whole(records.block)) return true;
       const auto& cells = kernels_.built().blocks[kernel].cells;
       for (auto batch = begin; batch < end; ++batch)
         for (int cell = 0; cell < cells.num_active(batch); ++cell)
@@ -196,12 +206,15 @@ private:
     const auto& cells = kernels_.built().blocks[matrices.block].cells;
     const auto num_entries = destinations.num_entries(records.block);
     const auto* places = records.places.data();
+    const bool overwrites = overwrites_[matrices.block], is_complete = are_complete_[matrices.block];
     for (auto batch = matrices.batch_begin; batch < matrices.batch_end; ++batch)
-      for (int cell = 0; cell < cells.num_active(batch); ++cell) {
+      for (int cell = 0, active = cells.num_active(batch); cell < active; ++cell) {
         T* to = destinations.of(records.block, records.cell_of(batch, cell));
         if (to == nullptr) continue;
         const auto* values = records.values_of(matrices, batch, cell).data();
-        if (overwrites_[matrices.block])
+        if (overwrites && is_complete)
+          for (std::size_t i = 0; i < num_entries; ++i) to[i] = static_cast<T>(values[places[i]]);
+        else if (overwrites)
           for (std::size_t i = 0; i < num_entries; ++i)
             to[i] = places[i] >= 0 ? static_cast<T>(values[places[i]]) : T{0};
         else
@@ -231,6 +244,7 @@ private:
   CellUnknowns rows_, columns_;
   std::vector<MatrixRecords> records_;      ///< shape (kernel); empty where matrices are found column by column
   std::vector<bool> overwrites_;            ///< shape (kernel): it is of cells, and not of facets
+  std::vector<bool> are_complete_;          ///< shape (kernel): it writes all entries of a cell
   std::optional<MatrixColumns> by_columns_; ///< none: kernels write cell matrices
 };
 
