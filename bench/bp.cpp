@@ -78,7 +78,7 @@ Layout layout_of(const Kind& kind, bool has_mesh) {
   layout.tables.push_back(counts_table());
   if (kind.is_broken || has_mesh) return layout; // figures of others are those of boxes
   layout.columns.push_back({"peer_mdofs_per_second_scaled",
-                            {"peer", "best MDoF/s of other libraries, scaled to the peak of this machine"},
+                            {"peer", "best MDoF/s of other libraries on another machine, scaled by peak rates"},
                             "{:6.1f}"});
   layout.columns.push_back({"ratio_to_peer", {"ratio", "MDoF/s over the peer's"}, "{:5.2f}"});
   return layout;

@@ -157,12 +157,14 @@ class Operator(scipy.sparse.linalg.LinearOperator):
 
         Rows and columns belong to the entries of vectors that cell_unknowns() tells. shape: of the cells, where the mesh has several; cells:
         their numbers in the order of the result, each once; all of the shape by default, in the order of the mesh. dtype: float or
-        numpy.float32, to which numbers are rounded. out: an array of this shape in the order of C, of either type, that is filled and returned.
+        numpy.float32, to which numbers are rounded. out: an array of this shape in the order of C, of either type whatever dtype is, that is filled and returned.
         """
         cells = _numbers(cells)
         extents = self.core.shape_of_cell_matrices(shape, cells)
         if out is None:
             out = np.empty(extents, dtype)
+        if not isinstance(out, np.ndarray):
+            raise _core.InputError(f"out is to be an array of NumPy, not {type(out).__name__}")
         if out.dtype not in (np.float64, np.float32):
             raise _core.InputError(f"matrices of cells are of float64 or float32, not {out.dtype}")
         if out.shape != extents or not out.flags.c_contiguous or not out.flags.writeable:
@@ -224,6 +226,8 @@ def _numbers(cells):
     found = np.atleast_1d(cells)
     if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
         raise _core.InputError(f"cells are numbers, shape (cell); these are of type {found.dtype} and shape {found.shape}")
+    if found.size and not 0 <= found.min() <= found.max() < 2**31:  # which would be other cells as numbers of 32 bits
+        raise _core.InputError(f"the mesh has no cell {found.min() if found.min() < 0 else found.max()}")
     return np.ascontiguousarray(found, np.int32)
 
 
