@@ -20,6 +20,7 @@
 #include <rafter/machine/device_record.hpp>
 #include <rafter/machine/roofline.hpp>
 #include <rafter/machine/typical.hpp>
+#include <rafter/mesh/limits.hpp>
 #include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/operator/generate/kernel_target.hpp>
 #include <rafter/operator/generate/matrix_builder.hpp>
@@ -156,6 +157,33 @@ std::vector<base::NamedFile> files_of_cells(const std::string& option, const std
   return result;
 }
 
+/// Numbers of the array of a group: `rank` is 2 for matrices, 1 for vectors.
+std::int64_t num_values(const op::System& system, std::size_t group, int rank) {
+  const std::int64_t length = op::num_local_unknowns(system, static_cast<int>(group));
+  return system.mesh->groups[group].num_cells() * (rank == 2 ? length * length : length);
+}
+
+/// Refuses files that cannot be written, and arrays that the memory does not hold, before anything is timed.
+void check_files_of_cells(const KernelOptions& options, const problem::PreparedProblem& prepared,
+                          const io::Problem& problem) {
+  const auto& system = prepared.system();
+  auto outputs = files_of_cells("--cell-matrices", options.cell_matrices, *system.mesh);
+  std::ranges::copy(files_of_cells("--cell-vectors", options.cell_vectors, *system.mesh), std::back_inserter(outputs));
+  if (outputs.empty()) return;
+  if (!base::is_standard_output(options.matrix)) outputs.push_back({"--matrix", options.matrix});
+  base::claim_outputs(outputs, input_files(problem));
+  if (!options.cell_vectors.empty() && prepared.linear_form() == nullptr)
+    throw base::InputError("kernel: --cell-vectors: the problem has no right-hand side");
+  double bytes = 0; // of the largest array, since one is written after the other
+  for (std::size_t g = 0; g < system.mesh->groups.size() && !options.cell_matrices.empty(); ++g)
+    bytes = std::max(bytes, static_cast<double>(sizeof(double)) * static_cast<double>(num_values(system, g, 2)));
+  if (const double memory = mesh::available_memory_bytes(); bytes > memory)
+    throw base::EnvironmentError(fmt::format(
+        "kernel: --cell-matrices: the matrices take {:.3g} GB of memory, and this machine has {:.3g} GB: use a "
+        "coarser mesh or a lower degree",
+        1e-9 * bytes, 1e-9 * memory));
+}
+
 /// The numbers of the rows of matrix_of_unknowns() that entries of vectors have.
 std::vector<std::int32_t> rows_of_unknowns(const op::Operator& A, std::vector<std::int32_t> entries) {
   std::vector<std::int32_t> rows(static_cast<std::size_t>(A.rows()), -1);
@@ -176,10 +204,10 @@ void write_cells(const std::string& name, const op::Operator& A, int rank, const
     std::vector<std::int64_t> shape{num_cells, length};
     const auto file = file_of_cells(name, *system.mesh, g, ""),
                of_rows = file_of_cells(name, *system.mesh, g, of_unknowns);
+    std::vector<double> values(static_cast<std::size_t>(num_values(system, g, rank)));
+    compute(std::vector<op::CellArray<double>>{{.group = group, .values = values}});
     io::write_numpy(of_rows, shape, rows_of_unknowns(A, op::local_unknowns(system, group)));
     if (rank == 2) shape.push_back(length);
-    std::vector<double> values(static_cast<std::size_t>(num_cells * (rank == 2 ? length * length : length)));
-    compute(std::vector<op::CellArray<double>>{{.group = group, .values = values}});
     io::write_numpy(file, shape, values);
     fmt::print("\nwritten: {} ({}), {}\n", base::output_text(file), fmt::join(shape, " x "),
                base::output_text(of_rows));
@@ -323,12 +351,7 @@ int run_kernel(const KernelOptions& options) {
       problem, {.device = options.problem.device, .threads = options.problem.threads, .plan = options.problem.plan});
   const auto& prepared = *made;
   const auto& A = prepared.operator_a();
-  auto outputs = files_of_cells("--cell-matrices", options.cell_matrices, *A.system().mesh);
-  std::ranges::copy(files_of_cells("--cell-vectors", options.cell_vectors, *A.system().mesh),
-                    std::back_inserter(outputs));
-  base::claim_outputs(outputs, input_files(problem));
-  if (!options.cell_vectors.empty() && prepared.linear_form() == nullptr)
-    throw base::InputError("kernel: --cell-vectors: the problem has no right-hand side");
+  check_files_of_cells(options, prepared, problem);
   report::PlanList plans;
   constexpr double timing_seconds = 0.15; // for each form
   const auto report = problem::report_operator(A, prepared.machine(), timing_seconds);

@@ -2,6 +2,8 @@
 // Tests systems of several fields, and forms with known fields.
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include <rafter/operator/linear_form.hpp>
 #include <rafter/space/function_space.hpp>
 #include <tests/support/interpreter_device.hpp>

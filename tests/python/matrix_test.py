@@ -178,6 +178,10 @@ class Matrix(command_test.CommandTest):
         result = self.run_rafter("kernel", problem, "--cell-vectors", "-")
         self.assertEqual(result.returncode, command_test.WRONG_INPUT, result.stdout)
         self.assertIn("standard output", result.stderr)
+        for matrix in ("c.npy", "c-unknowns.npy"):
+            result = self.run_rafter("kernel", self.write(MIXED), "--matrix", matrix, "--cell-matrices", "c")
+            self.assertEqual(result.returncode, command_test.WRONG_INPUT, result.stdout)
+            self.assertIn("--matrix", result.stderr)
 
     def test_standard_output_takes_the_matrix(self):
         result = self.run_rafter("kernel", self.write(MIXED), "--matrix", "-")
