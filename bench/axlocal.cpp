@@ -117,9 +117,9 @@ Json counted(const Case& equation, const Variant& variant, const space::Function
   return row;
 }
 
-/// Adds two rates: of the algorithm's operations, which are the same for all kernels of an equation, and of those that
-/// this kernel has by itself, the ones that make its factors among them. The paper's counts of another kernel say
-/// nothing about the rate of this one.
+/// Adds two rates: of the operations of the paper's table 2, which are the same for all kernels of an equation, and of
+/// the operations of this kernel as it is written, those that make its factors included. The paper's counts of its own
+/// kernel say nothing about the rate of this one.
 void add_rates(Json& row, double algorithm_flops, double cells) {
   const double seconds = row["seconds"].get<double>(), bound = row["bound_seconds"].get<double>();
   const double total_flops = cells * row["flops"].get<double>();

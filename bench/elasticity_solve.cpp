@@ -23,7 +23,7 @@ struct BeamSolver {
   bool is_general = false; ///< the law is a tensor of 81 numbers instead of the isotropic one
   /// Points along each axis beyond the degree; 0: the smallest rule that is exact.
   int extra_points = 2;
-  bool is_of_paper = true; ///< method and operators are those of the paper's row; else they only stand beside it
+  bool is_of_paper = true; ///< the method is that of the paper's row, with operators next to its own
 };
 /// Dense tables in one loop per cell are what comes closest to MFEM's partial assembly of an operator on global vectors
 /// (steps `dense` and `c3` of elasticity-kernel).
@@ -103,7 +103,7 @@ Layout elasticity_solve_layout() {
              {"finest_mdofs_per_second",
               {"L3", "10^6 unknowns per second of an application of the finest operator in the solve"},
               "{:8.2f}"},
-             {"level_mdofs_per_second", {"levels", "the same over all levels"}, "{:8.2f}"},
+             {"level_mdofs_per_second", {"levels", "that rate over the applications of all levels"}, "{:8.2f}"},
              {"finest_applications", {"applications", "of the finest operator in a solve"}, "{:12}"},
              {"operator_share", {"operators %", "of the solve, all levels"}, "{:11.0f}", 100},
              memory_column(),

@@ -117,7 +117,7 @@ using op::Functional;
 using op::level_cells_per_batch; // that levels in single precision ask for, likewise
 using op::LinearForm;
 using op::local_unknowns;     // entries of vectors that these belong to
-using op::num_local_unknowns; // their rows and columns
+using op::num_local_unknowns; // number of these
 using op::Operator;
 using op::OperatorOptions;
 using op::QuadratureOptions;

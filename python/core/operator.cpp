@@ -67,8 +67,8 @@ auto compressed_rows(const op::Operator& A) {
 
 using Cells = std::optional<Integers>;
 
-std::span<const std::int32_t> span_of_cells(const Cells& cells) {
-  return cells ? span_of(*cells) : std::span<const std::int32_t>();
+std::optional<std::span<const std::int32_t>> span_of_cells(const Cells& cells) {
+  return cells ? std::optional(span_of(*cells)) : std::nullopt;
 }
 
 /// The group of the cells of this shape; "": of the only one that the mesh has.
@@ -84,10 +84,9 @@ int group_of_shape(const mesh::Mesh& mesh, const std::string& shape) {
   return static_cast<int>(found - names.begin());
 }
 
-/// (group, number of cells) of what callers ask for. An empty list of cells means none here, and all in the library.
+/// (group, number of cells) of what callers ask for.
 std::pair<int, std::size_t> cells_asked_for(const op::System& system, const std::string& shape, const Cells& cells) {
   const int group = group_of_shape(*system.mesh, shape);
-  if (cells && cells->size() == 0) throw base::InputError("no cells are named; leave cells out for all");
   return {group, cells ? cells->size()
                        : static_cast<std::size_t>(system.mesh->groups[static_cast<std::size_t>(group)].num_cells())};
 }

@@ -153,27 +153,28 @@ class Operator(scipy.sparse.linalg.LinearOperator):
 
     def cell_matrices(self, shape: str = "", cells: ArrayLike | None = None, dtype: Any = float, out: np.ndarray | None = None) -> np.ndarray:
         """The matrices of cells, shape (cell, row, column), for the present values of the form's functions and constants, with the integrals
-        over the facets of a cell, and whatever conditions there are.
+        over the exterior facets of a cell, and whatever conditions there are.
 
         Rows and columns belong to the entries of vectors that cell_unknowns() tells. shape: of the cells, where the mesh has several; cells:
         their numbers in the order of the result, each once; all of the shape by default, in the order of the mesh. dtype: float or
-        numpy.float32, to which numbers are rounded. out: an array of this shape in the order of C, of either type whatever dtype is, that is filled and returned.
+        numpy.float32, to which terms are rounded. out: an array of this shape in the order of C and of either type, whatever dtype is, that is
+        filled and returned.
         """
+        if out is not None and not isinstance(out, np.ndarray):
+            raise _core.InputError(f"out is to be an array of NumPy, not {type(out).__name__}")
+        if (found := np.dtype(dtype) if out is None else out.dtype) not in (np.float64, np.float32):
+            raise _core.InputError(f"matrices of cells are of float64 or float32, not {found}")
         cells = _numbers(cells)
         extents = self.core.shape_of_cell_matrices(shape, cells)
         if out is None:
-            out = np.empty(extents, dtype)
-        if not isinstance(out, np.ndarray):
-            raise _core.InputError(f"out is to be an array of NumPy, not {type(out).__name__}")
-        if out.dtype not in (np.float64, np.float32):
-            raise _core.InputError(f"matrices of cells are of float64 or float32, not {out.dtype}")
-        if out.shape != extents or not out.flags.c_contiguous or not out.flags.writeable:
+            out = np.empty(extents, found)
+        if out.shape != extents or not out.flags.carray:
             raise _core.InputError(f"out is to be a writeable array of shape {extents} in the order of C; its shape is {out.shape}")
         self.core.fill_cell_matrices(shape, cells, out)
         return out
 
     def cell_unknowns(self, shape: str = "", cells: ArrayLike | None = None, columns: bool = False) -> np.ndarray:
-        """The entries of vectors that the rows of cell_matrices() belong to, or its columns: shape (cell, row)."""
+        """The entries of vectors that the rows of cell_matrices() belong to, or its columns: shape (cell, row). shape, cells: as there."""
         return self.core.cell_unknowns(shape, _numbers(cells), columns)
 
     @property

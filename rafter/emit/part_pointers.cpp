@@ -11,16 +11,14 @@ using schedule::Kind;
 using schedule::Node;
 using schedule::NodePtr;
 
-namespace {
-
 /// An index `variable*size + rest`.
-struct Split {
+struct PartPointers::Split {
   std::string variable;
   std::int64_t size = 0;
   NodePtr rest;
 };
 
-std::optional<Split> split(const NodePtr& index) {
+std::optional<PartPointers::Split> PartPointers::split(const NodePtr& index) {
   if (index->kind == Kind::imul && index->operands[0]->kind == Kind::variable &&
       index->operands[1]->kind == Kind::integer)
     return Split{index->operands[0]->name, index->operands[1]->integer, schedule::integer(0)};
@@ -30,11 +28,9 @@ std::optional<Split> split(const NodePtr& index) {
   return result;
 }
 
-std::string pointer_of(const std::string& buffer, const Split& split) {
+std::string PartPointers::pointer_of(const std::string& buffer, const Split& split) {
   return fmt::format("{}_of_{}_{}", buffer, split.variable, split.size);
 }
-
-} // namespace
 
 PartPointers::PartPointers(const schedule::LoopProgram& program) : program_(program) { find(*program.body); }
 
@@ -44,13 +40,18 @@ void PartPointers::find(const Node& node) {
     parts_[node.name];
   // Whole vectors of a table are aligned, those of its parts need not be.
   if (node.kind == Kind::load && !node.operands[0]->has_lane)
-    if (const auto place = split(node.operands[0]); place && parts_.contains(place->variable)) {
+    if (const auto place = split(node.operands[0]); place && is_in_parts(node.name, *place)) {
       auto& parts = parts_[place->variable];
       const auto pointer = pointer_of(node.name, *place);
       if (std::ranges::find(parts, pointer, &Part::pointer) == parts.end())
         parts.push_back({node.name, pointer, place->size});
     }
   for (const auto& operand : node.operands) find(*operand);
+}
+
+/// Pointers are those of arguments: tables of constants have their numbers in the text.
+bool PartPointers::is_in_parts(const std::string& buffer, const Split& place) const {
+  return parts_.contains(place.variable) && program_.find(buffer)->space == schedule::Space::global;
 }
 
 std::string PartPointers::definitions(const std::string& variable, const std::string& indent,
@@ -65,7 +66,7 @@ std::string PartPointers::definitions(const std::string& variable, const std::st
 
 PartPointers::Place PartPointers::place(const std::string& buffer, const NodePtr& index) const {
   if (!index->has_lane)
-    if (const auto place = split(index); place && parts_.contains(place->variable))
+    if (const auto place = split(index); place && is_in_parts(buffer, *place))
       return {pointer_of(buffer, *place), place->rest};
   return {buffer, index};
 }

@@ -32,6 +32,10 @@ private:
     std::string buffer, pointer;
     std::int64_t size = 0; ///< of each part of the buffer
   };
+  struct Split;
+  static std::optional<Split> split(const schedule::NodePtr& index);
+  static std::string pointer_of(const std::string& buffer, const Split& split);
+  bool is_in_parts(const std::string& buffer, const Split& place) const;
   void find(const schedule::Node& node);
 
   const schedule::LoopProgram& program_;

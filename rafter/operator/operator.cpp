@@ -360,7 +360,9 @@ void Operator::update(SparseMatrix& matrix) const { sparse_assembly().update(mat
 
 const CellMatrixArrays& Operator::cell_matrix_arrays() const {
   const std::lock_guard lock(work_->mutex);
-  if (cell_matrix_arrays_ == nullptr) cell_matrix_arrays_ = std::make_unique<const CellMatrixArrays>(*built_, data_);
+  if (cell_matrix_arrays_ == nullptr)
+    cell_matrix_arrays_ = std::make_unique<const CellMatrixArrays>(Systems(built_->system, built_->trial_system),
+                                                                   cell_matrix_kernels(*built_), data_);
   return *cell_matrix_arrays_;
 }
 

@@ -123,7 +123,7 @@ public:
   /// num_local_unknowns() and local_unknowns() say for system(), the rows, and trial_system(), the columns
   /// (rafter/operator/matrix/cell_arrays.hpp). The first call compiles kernels. Throws the errors of CellMatrixArrays.
   void cell_matrices(std::span<const CellArray<double>> arrays) const;
-  void cell_matrices(std::span<const CellArray<float>> arrays) const; ///< rounds the matrices to floats
+  void cell_matrices(std::span<const CellArray<float>> arrays) const; ///< rounds their terms to floats
 
   /// Gives the constrained unknowns new values, in the order of constraints().values; kernels stay as they are. Throws
   /// InputError for another number of values.

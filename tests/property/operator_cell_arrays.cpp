@@ -12,6 +12,7 @@
 #include <rafter/form/language.hpp>
 #include <rafter/mesh/mesh.hpp>
 #include <rafter/operator/generate/form_builder.hpp>
+#include <rafter/operator/generate/matrix_builder.hpp>
 #include <rafter/operator/linear_form.hpp>
 #include <rafter/operator/matrix/cell_arrays.hpp>
 #include <rafter/operator/run/sparse_matrix.hpp>
@@ -30,23 +31,28 @@ struct OfGroup {
   std::vector<double> values;              ///< shape (cell, row, column)
 };
 
-std::vector<OfGroup> matrices_of(const op::Operator& A) {
+/// `fill` computes what arrays are to hold.
+template <class Fill> std::vector<OfGroup> matrices_of(const op::Systems& systems, const Fill& fill) {
   std::vector<OfGroup> result;
-  std::vector<op::CellArray<double>> arrays;
-  const auto& groups = A.system().mesh->groups;
+  const auto& groups = systems.test.mesh->groups;
   for (int g = 0; g < static_cast<int>(groups.size()); ++g) {
     auto& of = result.emplace_back();
     of.num_cells = static_cast<std::size_t>(groups[static_cast<std::size_t>(g)].num_cells());
-    of.num_rows = static_cast<std::size_t>(op::num_local_unknowns(A.system(), g));
-    of.num_columns = static_cast<std::size_t>(op::num_local_unknowns(A.trial_system(), g));
-    of.rows = op::local_unknowns(A.system(), g);
-    of.columns = op::local_unknowns(A.trial_system(), g);
+    of.num_rows = static_cast<std::size_t>(op::num_local_unknowns(systems.test, g));
+    of.num_columns = static_cast<std::size_t>(op::num_local_unknowns(systems.trial, g));
+    of.rows = op::local_unknowns(systems.test, g);
+    of.columns = op::local_unknowns(systems.trial, g);
     of.values.assign(of.num_cells * of.num_rows * of.num_columns, 7e77); // everything is to be overwritten
   }
+  std::vector<op::CellArray<double>> arrays;
   for (int g = 0; g < static_cast<int>(groups.size()); ++g)
     arrays.push_back({.group = g, .values = result[static_cast<std::size_t>(g)].values});
-  A.cell_matrices(std::span<const op::CellArray<double>>(arrays));
+  fill(arrays);
   return result;
+}
+
+std::vector<OfGroup> matrices_of(const op::Operator& A) {
+  return matrices_of({A.system(), A.trial_system()}, [&](const auto& arrays) { A.cell_matrices(arrays); });
 }
 
 /// Multiplies cell by cell.
@@ -63,14 +69,23 @@ std::vector<double> times(const op::Operator& A, const std::vector<OfGroup>& mat
 }
 
 /// Compares with the action of the form without conditions.
-void expect_matrices_of(const op::Operator& A, double bound) {
+void expect_matrices(const op::Operator& A, const std::vector<OfGroup>& matrices, double bound) {
   Vector x = A.make_column_vector(), y = A.make_row_vector();
   fill_random(x, 3);
   A.apply_free(x, y);
   const auto expected = values_of(y);
   EXPECT_GT(largest(expected), 0);
-  const auto found = times(A, matrices_of(A), x.host_read());
-  EXPECT_LE(distance(found, expected), bound * largest(expected));
+  EXPECT_LE(distance(times(A, matrices, x.host_read()), expected), bound * largest(expected));
+}
+
+void expect_matrices_of(const op::Operator& A, double bound) { expect_matrices(A, matrices_of(A), bound); }
+
+/// Does the same for matrices that are found column by column, whatever their size.
+void expect_columns_of(const op::Operator& A, double bound) {
+  const op::Systems systems(A.system(), A.trial_system());
+  const auto kernels = op::compiled(op::build_cell_action(A.form(), systems, A.options()));
+  const op::CellMatrixArrays arrays(systems, kernels, nullptr);
+  expect_matrices(A, matrices_of(systems, [&](const auto& of) { arrays.run(of); }), bound);
 }
 
 class CellArrays : public ::testing::TestWithParam<std::string> {
@@ -103,7 +118,9 @@ TEST_P(CellArrays, HoldFieldsOfDifferentDegreesAndRectangularForms) {
   for (const std::string& text : {"((2 + x[0])*inner(grad(w), grad(v_w)) - p*" + div_v + " - 2*v_p*" + div_w + ")*dx",
                                   "v_p*" + div_w + "*dx", "(p*" + div_v + " + p.dx(0)*v_w[0])*dx + p*v_w[0]*ds(1)"}) {
     SCOPED_TRACE(text);
-    expect_matrices_of(op::Operator(problem.form(text), options_), 1e-12);
+    const op::Operator A(problem.form(text), options_);
+    expect_matrices_of(A, 1e-12);
+    expect_columns_of(A, 1e-12);
   }
 }
 
@@ -134,6 +151,9 @@ TEST_P(CellArrays, FollowTheOrderOfTheMeshAndOfLists) {
     A.cell_matrices(std::vector<op::CellArray<double>>{{.group = static_cast<int>(g), .values = some, .cells = cells}});
     A.cell_matrices(
         std::vector<op::CellArray<float>>{{.group = static_cast<int>(g), .values = rounded, .cells = cells}});
+    std::vector<float> rounded_vectors(cells.size() * of.num_rows);
+    L.cell_vectors(
+        std::vector<op::CellArray<float>>{{.group = static_cast<int>(g), .values = rounded_vectors, .cells = cells}});
     const auto rows = op::local_unknowns(A.system(), static_cast<int>(g), cells);
     for (std::size_t i = 0; i < cells.size(); ++i) {
       const auto cell = static_cast<std::size_t>(cells[i]);
@@ -141,8 +161,10 @@ TEST_P(CellArrays, FollowTheOrderOfTheMeshAndOfLists) {
         EXPECT_EQ(some[i * size + k], of.values[cell * size + k]);
         EXPECT_EQ(rounded[i * size + k], static_cast<float>(of.values[cell * size + k]));
       }
-      for (std::size_t k = 0; k < of.num_rows; ++k)
+      for (std::size_t k = 0; k < of.num_rows; ++k) {
         EXPECT_EQ(rows[i * of.num_rows + k], of.rows[cell * of.num_rows + k]);
+        EXPECT_EQ(rounded_vectors[i * of.num_rows + k], static_cast<float>(vectors[cell * of.num_rows + k]));
+      }
     }
   }
 }
@@ -182,6 +204,7 @@ TEST_F(CellArraysOf, HighDegreesAreFoundColumnByColumn) {
   const Problem problem(box("tetrahedron", 1), 7);
   const op::Operator A(problem.form("(1 + x[0])*inner(grad(u), grad(v))*dx"),
                        planned({.device = "host", .threads = 1}));
+  EXPECT_EQ(op::cell_matrix_kernels(A.built())->purpose, op::Purpose::action);
   expect_matrices_of(A, 1e-11);
 }
 
@@ -205,6 +228,31 @@ TEST_F(CellArraysOf, ValuesFollowParameters) {
   expect_matrices_of(A, 1e-12);
 }
 
+TEST_F(CellArraysOf, VectorsFollowParametersAsAssemblyDoes) {
+  Problem problem(box("triangle", 2), 1);
+  problem.with("k", form::parameter("k"));
+  op::LinearForm L(problem.form("(k + x[0])*v*dx"), problem.system(), options_);
+  const auto unknowns = op::local_unknowns(problem.system(), 0);
+  std::vector<double> values(unknowns.size());
+  Vector b(options_.shared_device, static_cast<std::size_t>(problem.system().size()));
+  for (const double k : {2.0, -1.5}) {
+    L.set("k", k);
+    L.cell_vectors(std::vector<op::CellArray<double>>{{.group = 0, .values = values}});
+    L.assemble(b);
+    std::vector<double> sum(b.size(), 0.0);
+    for (std::size_t i = 0; i < values.size(); ++i) sum[static_cast<std::size_t>(unknowns[i])] += values[i];
+    EXPECT_LE(distance(sum, values_of(b)), 1e-13 * largest(sum)) << k;
+  }
+}
+
+TEST_F(CellArraysOf, ListsWithoutCellsFillNothing) {
+  const Problem problem(box("triangle", 2), 1);
+  const op::Operator A(problem.form("u*v*dx"), options_);
+  const std::span<const std::int32_t> none;
+  A.cell_matrices(std::vector<op::CellArray<double>>{{.group = 0, .values = {}, .cells = none}});
+  EXPECT_TRUE(op::local_unknowns(A.system(), 0, none).empty());
+}
+
 TEST_F(CellArraysOf, WrongArraysAreRefused) {
   const Problem problem(box("triangle", 2), 1);
   const op::Operator A(problem.form("u*v*dx"), options_);
@@ -224,8 +272,9 @@ TEST_F(CellArraysOf, WrongArraysAreRefused) {
   EXPECT_EQ(message({{.group = 0, .values = std::span(values).first(9)}}),
             fmt::format("the array for group 0 of the mesh has 9 numbers instead of {} cells times 9", num_cells));
   EXPECT_EQ(message({{.group = 0, .values = std::span(values).first(27), .cells = twice}}), "cell 1 is named twice");
-  EXPECT_NE(message({{.group = 0, .values = std::span(values).first(18), .cells = outside}}).find("has no cell"),
-            std::string::npos);
+  EXPECT_NE(
+      message({{.group = 0, .values = std::span(values).first(18), .cells = outside}}).find("the mesh has no cell"),
+      std::string::npos);
   EXPECT_EQ(message({{.group = 0, .values = values}, {.group = 0, .values = values}}),
             "two arrays are for group 0 of the mesh");
 }

@@ -13,7 +13,8 @@ namespace rafter::op {
 struct GeneratedMatrix {
   System system;
   Coupling coupling;
-  /// Those of build_cell_matrices().
+  /// The kernels of cell matrices, or the action on broken spaces where those would be too large:
+  /// build_cell_matrices().
   std::shared_ptr<GeneratedForm> cells;
   KernelInfo info; ///< describes the kernel of the product
   schedule::LoopProgram loops;

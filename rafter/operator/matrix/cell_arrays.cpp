@@ -29,17 +29,17 @@ const mesh::CellGroup& group_of(const System& system, int group) {
   return groups[static_cast<std::size_t>(group)];
 }
 
-std::int64_t num_cells_of(const System& system, int group) { return group_of(system, group).num_cells(); }
+using Cells = std::optional<std::span<const std::int32_t>>;
 
 /// Row in an array of each cell of a group, shape (cell); in_no_array: it has none.
-std::vector<std::int32_t> rows_of_cells(const System& system, int group, std::span<const std::int32_t> cells) {
-  std::vector<std::int32_t> rows(static_cast<std::size_t>(num_cells_of(system, group)), in_no_array);
-  if (cells.empty()) std::iota(rows.begin(), rows.end(), 0);
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const auto cell = cells[i];
+std::vector<std::int32_t> rows_of_cells(const System& system, int group, const Cells& cells) {
+  std::vector<std::int32_t> rows(static_cast<std::size_t>(group_of(system, group).num_cells()), in_no_array);
+  if (!cells) std::iota(rows.begin(), rows.end(), 0);
+  for (std::size_t i = 0; cells && i < cells->size(); ++i) {
+    const auto cell = (*cells)[i];
     if (cell < 0 || static_cast<std::size_t>(cell) >= rows.size())
-      throw base::InputError(
-          fmt::format("group {} of the mesh has no cell {}; its cells are 0 to {}", group, cell, rows.size() - 1));
+      throw base::InputError(fmt::format("the mesh has no cell {} among its {} of shape {}, which are numbered from 0",
+                                         cell, rows.size(), element::name(group_of(system, group).shape)));
     auto& row = rows[static_cast<std::size_t>(cell)];
     if (row != in_no_array) throw base::InputError(fmt::format("cell {} is named twice", cell));
     row = static_cast<std::int32_t>(i);
@@ -63,7 +63,7 @@ public:
       if (has_array[static_cast<std::size_t>(array.group)])
         throw base::InputError(fmt::format("two arrays are for group {} of the mesh", array.group));
       has_array[static_cast<std::size_t>(array.group)] = true;
-      const auto num_cells = array.cells.empty() ? rows.size() : array.cells.size();
+      const auto num_cells = array.cells ? array.cells->size() : rows.size();
       for (std::size_t b = 0; b < blocks.size(); ++b) {
         if (blocks[b].group != array.group) continue;
         if (array.values.size() != num_cells * num_entries_[b])
@@ -71,7 +71,7 @@ public:
               fmt::format("the array for group {} of the mesh has {} numbers instead of {} cells times {}", array.group,
                           array.values.size(), num_cells, num_entries_[b]));
         values_[b] = array.values.data();
-        is_whole_[b] = array.cells.empty();
+        is_whole_[b] = !array.cells;
         const std::span cells = std::span(blocks[b].cells).first(static_cast<std::size_t>(blocks[b].num_cells));
         rows_[b].resize(cells.size());
         std::ranges::transform(cells, rows_[b].begin(),
@@ -121,10 +121,10 @@ int num_local_unknowns(const System& system, int group) {
   return result;
 }
 
-std::vector<std::int32_t> local_unknowns(const System& system, int group, std::span<const std::int32_t> cells) {
+std::vector<std::int32_t> local_unknowns(const System& system, int group, Cells cells) {
   const auto rows = rows_of_cells(system, group, cells);
   const auto length = static_cast<std::size_t>(num_local_unknowns(system, group));
-  std::vector<std::int32_t> result((cells.empty() ? rows.size() : cells.size()) * length);
+  std::vector<std::int32_t> result((cells ? cells->size() : rows.size()) * length);
   for (std::size_t cell = 0; cell < rows.size(); ++cell) {
     if (rows[cell] == in_no_array) continue;
     auto of_cell = std::span(result).subspan(static_cast<std::size_t>(rows[cell]) * length, length);
@@ -141,27 +141,48 @@ std::vector<std::int32_t> local_unknowns(const System& system, int group, std::s
   return result;
 }
 
+std::shared_ptr<const GeneratedForm> cell_matrix_kernels(const GeneratedForm& form) {
+  require_whole_mesh(form.system);
+  auto cells = form.matrix != nullptr
+                   ? form.matrix->cells
+                   : build_cell_matrices(form.form, Systems(form.system, form.trial_system), form.options);
+  compile(std::span(&cells, 1));
+  return cells;
+}
+
+namespace {
+
+/// Number of local unknowns of the cells of each block, shape (block).
+std::vector<std::size_t> lengths_of(const System& system) {
+  std::vector<std::size_t> result;
+  for (const auto& block : system.batches->blocks)
+    result.push_back(static_cast<std::size_t>(num_local_unknowns(system, block.group)));
+  return result;
+}
+
+} // namespace
+
 class CellMatrixArrays::Implementation {
 public:
-  Implementation(const GeneratedForm& form, std::shared_ptr<FormData> data)
-      : system_(form.system), kernels_(compiled_cells(form), std::move(data)), rows_(form.system, *kernels_.device()),
-        columns_(form.trial_system, *kernels_.device()) {
-    const auto& cells = kernels_.built();
-    if (cells.purpose == Purpose::matrix) {
-      records_ = matrix_records(cells, rows_, columns_);
-      for (std::size_t k = 0; k < records_.size(); ++k) {
-        overwrites_.push_back(cells.blocks[k].cell_block >= 0);
-        are_complete_.push_back(std::ranges::find(records_[k].places, -1) == records_[k].places.end());
-      }
-    } else
+  Implementation(const Systems& systems, std::shared_ptr<const GeneratedForm> cells, std::shared_ptr<FormData> data)
+      : system_(systems.test), rows_(lengths_of(systems.test)), columns_(lengths_of(systems.trial)),
+        kernels_(std::move(cells), std::move(data)) {
+    if (kernels_.built().purpose != Purpose::matrix) {
       by_columns_.emplace(kernels_);
+      return;
+    }
+    records_ = matrix_records(kernels_.built(), 1);
+    is_covered_.resize(rows_.size(), false);
+    for (std::size_t k = 0; k < records_.size(); ++k) {
+      overwrites_.push_back(kernels_.built().blocks[k].cell_block >= 0);
+      writes_all_.push_back(std::ranges::find(records_[k].places, -1) == records_[k].places.end());
+      if (overwrites_[k]) is_covered_[records_[k].block] = true;
+    }
   }
 
   template <class T> void run(std::span<const CellArray<T>> arrays) const {
     std::vector<std::size_t> num_entries;
-    for (std::size_t b = 0; b < rows_.blocks.size(); ++b)
-      num_entries.push_back(static_cast<std::size_t>(rows_.blocks[b].length) *
-                            static_cast<std::size_t>(columns_.blocks[b].length));
+    for (std::size_t b = 0; b < rows_.size(); ++b) num_entries.push_back(rows_[b] * columns_[b]);
     const Destinations<T> destinations(system_, arrays, std::move(num_entries));
     if (by_columns_)
       run_by_columns(destinations);
@@ -170,24 +191,13 @@ public:
   }
 
 private:
-  static std::shared_ptr<const GeneratedForm> compiled_cells(const GeneratedForm& form) {
-    require_whole_mesh(form.system);
-    auto cells = form.matrix != nullptr
-                     ? form.matrix->cells
-                     : build_cell_matrices(form.form, Systems(form.system, form.trial_system), form.options);
-    compile(std::span(&cells, 1));
-    return cells;
-  }
-
   /// Kernels of cells overwrite what stands in the arrays, those of facets come later and add. Blocks without a kernel
   /// of their own begin with zeros.
   template <class T> void run_kernels(const Destinations<T>& destinations) const {
-    std::vector<bool> is_covered(rows_.blocks.size(), false);
-    for (std::size_t k = 0; k < records_.size(); ++k)
-      if (overwrites_[k]) is_covered[records_[k].block] = true;
-    destinations.for_each(*kernels_.device(), [&](std::size_t block, std::int64_t, T* to) {
-      if (!is_covered[block]) std::fill_n(to, destinations.num_entries(block), T{0});
-    });
+    if (std::ranges::find(is_covered_, false) != is_covered_.end())
+      destinations.for_each(*kernels_.device(), [&](std::size_t block, std::int64_t, T* to) {
+        if (!is_covered_[block]) std::fill_n(to, destinations.num_entries(block), T{0});
+      });
     const auto wants = [&](std::size_t kernel, std::int32_t begin, std::int32_t end) {
       const auto& records = records_[kernel];
       if (!destinations.has(records.block)) return false;
@@ -206,13 +216,14 @@ private:
     const auto& cells = kernels_.built().blocks[matrices.block].cells;
     const auto num_entries = destinations.num_entries(records.block);
     const auto* places = records.places.data();
-    const bool overwrites = overwrites_[matrices.block], is_complete = are_complete_[matrices.block];
-    for (auto batch = matrices.batch_begin; batch < matrices.batch_end; ++batch)
+    const bool overwrites = overwrites_[matrices.block], writes_all = writes_all_[matrices.block];
+    for (auto batch = matrices.batch_begin; batch < matrices.batch_end; ++batch) {
+      const double* of_batch = records.values_of(matrices, batch);
       for (int cell = 0, active = cells.num_active(batch); cell < active; ++cell) {
         T* to = destinations.of(records.block, records.cell_of(batch, cell));
         if (to == nullptr) continue;
-        const auto* values = records.values_of(matrices, batch, cell).data();
-        if (overwrites && is_complete)
+        const double* values = of_batch + cell;
+        if (overwrites && writes_all)
           for (std::size_t i = 0; i < num_entries; ++i) to[i] = static_cast<T>(values[places[i]]);
         else if (overwrites)
           for (std::size_t i = 0; i < num_entries; ++i)
@@ -221,6 +232,7 @@ private:
           for (std::size_t i = 0; i < num_entries; ++i)
             if (places[i] >= 0) to[i] += static_cast<T>(values[places[i]]);
       }
+    }
   }
 
   template <class T> void run_by_columns(const Destinations<T>& destinations) const {
@@ -228,7 +240,7 @@ private:
                      [&](int local, std::span<const double> column) {
                        const auto& rows = by_columns_->rows();
                        destinations.for_each(*kernels_.device(), [&](std::size_t b, std::int64_t cell, T* to) {
-                         const auto length = static_cast<std::size_t>(columns_.blocks[b].length);
+                         const auto length = columns_[b];
                          if (static_cast<std::size_t>(local) >= length) return;
                          const auto& block = rows.blocks[b];
                          const auto* entries = rows.entries.data() + block.first + cell * block.length;
@@ -240,16 +252,18 @@ private:
   }
 
   System system_;
+  std::vector<std::size_t> rows_, columns_; ///< numbers of local unknowns, shape (block)
   FormKernels kernels_;
-  CellUnknowns rows_, columns_;
   std::vector<MatrixRecords> records_;      ///< shape (kernel); empty where matrices are found column by column
   std::vector<bool> overwrites_;            ///< shape (kernel): it is of cells, and not of facets
-  std::vector<bool> are_complete_;          ///< shape (kernel): it writes all entries of a cell
+  std::vector<bool> writes_all_;            ///< shape (kernel): it writes all entries of a cell
+  std::vector<bool> is_covered_;            ///< shape (block): a kernel overwrites the matrices of its cells
   std::optional<MatrixColumns> by_columns_; ///< none: kernels write cell matrices
 };
 
-CellMatrixArrays::CellMatrixArrays(const GeneratedForm& form, std::shared_ptr<FormData> data)
-    : implementation_(std::make_unique<const Implementation>(form, std::move(data))) {}
+CellMatrixArrays::CellMatrixArrays(const Systems& systems, std::shared_ptr<const GeneratedForm> cells,
+                                   std::shared_ptr<FormData> data)
+    : implementation_(std::make_unique<const Implementation>(systems, std::move(cells), std::move(data))) {}
 CellMatrixArrays::~CellMatrixArrays() = default;
 void CellMatrixArrays::run(std::span<const CellArray<double>> arrays) const { implementation_->run(arrays); }
 void CellMatrixArrays::run(std::span<const CellArray<float>> arrays) const { implementation_->run(arrays); }

@@ -22,7 +22,7 @@ CellSum::CellSum(const GeneratedMatrix& built, const CellUnknowns& unknowns, con
     columns_ = std::make_unique<const MatrixColumns>(kernels_);
     return;
   }
-  records_ = matrix_records(*built.cells, unknowns, unknowns);
+  records_ = matrix_records(*built.cells, pattern.block);
   for (const auto& records : records_) {
     const auto columns = built.coupling.local_columns(records.block, pattern.block);
     const auto length = static_cast<std::size_t>(unknowns.blocks[records.block].length);
@@ -45,20 +45,22 @@ void CellSum::add(const CellMatrices& matrices, std::span<double> entries) const
   const auto& records = records_[matrices.block];
   const auto& range = unknowns_.blocks[records.block];
   const auto& cells = built_.cells->blocks[matrices.block].cells;
-  for (std::int32_t batch = matrices.batch_begin; batch < matrices.batch_end; ++batch)
-    for (int cell = 0; cell < cells.num_active(batch); ++cell) {
+  const bool is_whole = are_whole_[matrices.block];
+  for (std::int32_t batch = matrices.batch_begin; batch < matrices.batch_end; ++batch) {
+    const double* values = records.values_of(matrices, batch);
+    for (int cell = 0, active = cells.num_active(batch); cell < active; ++cell) {
       const auto first = range.first + records.cell_of(batch, cell) * range.length;
-      const auto values = records.values_of(matrices, batch, cell);
-      if (are_whole_[matrices.block])
-        add_whole_matrix(records, first, values, entries);
+      if (is_whole)
+        add_whole_matrix(records, first, values + cell, entries);
       else
-        add_matrix(records, first, values, entries);
+        add_matrix(records, first, values + cell, entries);
     }
+  }
 }
 
-/// Adds the matrix of one cell. `values` begins with its first entry; the entries of the other cells of the batch stand
+/// Adds the matrix of one cell. `values` points to its first entry; the entries of the other cells of the batch stand
 /// between those of this one.
-void CellSum::add_matrix(const MatrixRecords& records, std::int64_t first, std::span<const double> values,
+void CellSum::add_matrix(const MatrixRecords& records, std::int64_t first, const double* values,
                          std::span<double> entries) const {
   const auto& range = unknowns_.blocks[records.block];
   const auto length = static_cast<std::size_t>(range.length), size = static_cast<std::size_t>(pattern_.block);
@@ -108,7 +110,7 @@ void add_rows(const WholeMatrix<Slot>& matrix, std::span<const std::size_t> firs
 } // namespace
 
 /// Does the same where the kernel writes all entries and groups are single unknowns, which takes no branches.
-void CellSum::add_whole_matrix(const MatrixRecords& records, std::int64_t first, std::span<const double> values,
+void CellSum::add_whole_matrix(const MatrixRecords& records, std::int64_t first, const double* values,
                                std::span<double> entries) const {
   const auto& range = unknowns_.blocks[records.block];
   pattern_.with_slots(CellUnknowns::first_pair(range, first), [&]<class Slot>(const Slot* slots) {
@@ -117,7 +119,7 @@ void CellSum::add_whole_matrix(const MatrixRecords& records, std::int64_t first,
                                    .groups = unknowns_.entries.data() + first,
                                    .slots = slots,
                                    .places = records.places.data(),
-                                   .values = values.data()};
+                                   .values = values};
     if (matrix.length == 4)
       add_rows<4>(matrix, pattern_.first_places, entries.data());
     else

@@ -17,6 +17,8 @@ public:
   /// values that parameters have in the form. Throws InternalError when the kernels are not compiled.
   CellSum(const GeneratedMatrix& built, const CellUnknowns& unknowns, const SlicedPattern& pattern,
           std::shared_ptr<FormData> data = nullptr);
+  CellSum(const CellSum&) = delete; // columns refer to the kernels beside them
+  CellSum& operator=(const CellSum&) = delete;
 
   /// Returns the entries of the matrix, in the places that the pattern gives them. Every entry gets its terms in the
   /// same order for any number of threads.
@@ -24,9 +26,9 @@ public:
 
 private:
   void add(const CellMatrices& matrices, std::span<double> entries) const;
-  void add_matrix(const MatrixRecords& records, std::int64_t first, std::span<const double> values,
+  void add_matrix(const MatrixRecords& records, std::int64_t first, const double* values,
                   std::span<double> entries) const;
-  void add_whole_matrix(const MatrixRecords& records, std::int64_t first, std::span<const double> values,
+  void add_whole_matrix(const MatrixRecords& records, std::int64_t first, const double* values,
                         std::span<double> entries) const;
 
   base::AlignedVector<double> by_unit_vectors() const;

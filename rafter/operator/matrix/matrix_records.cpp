@@ -29,16 +29,15 @@ void find_cells(const GeneratedForm& form, const BatchedCells& facets, MatrixRec
   }
 }
 
-void find_places(const GeneratedForm& form, const tune::KernelPrograms& programs, const CellUnknowns& rows,
-                 const CellUnknowns& columns, MatrixRecords& records) {
-  const auto num_row_groups = static_cast<std::size_t>(rows.blocks[records.block].length),
-             num_column_groups = static_cast<std::size_t>(columns.blocks[records.block].length),
-             size = static_cast<std::size_t>(rows.group_size);
-  records.places.assign(num_row_groups * num_column_groups * size * size, -1);
+void find_places(const GeneratedForm& form, const tune::KernelPrograms& programs, int group_size,
+                 MatrixRecords& records) {
   const auto first_rows = first_locals(form.system, records.block),
              first_columns = first_locals(form.trial_system, records.block);
-  const auto row_groups = local_groups(form.system, records.block, rows.group_size),
-             column_groups = local_groups(form.trial_system, records.block, columns.group_size);
+  const auto row_groups = local_groups(form.system, records.block, group_size),
+             column_groups = local_groups(form.trial_system, records.block, group_size);
+  const auto size = static_cast<std::size_t>(group_size);
+  const std::size_t num_column_groups = column_groups.size() / size;
+  records.places.assign(row_groups.size() * column_groups.size(), -1);
   const std::size_t num_trials = form.trial_fields.size();
   std::int32_t offset = 0;
   for (const auto& output : programs.outputs) {
@@ -76,8 +75,7 @@ std::vector<LocalGroup> local_groups(const System& system, std::size_t block, in
   return result;
 }
 
-std::vector<MatrixRecords> matrix_records(const GeneratedForm& form, const CellUnknowns& rows,
-                                          const CellUnknowns& columns) {
+std::vector<MatrixRecords> matrix_records(const GeneratedForm& form, int group_size) {
   std::vector<MatrixRecords> result;
   for (const auto& block : form.blocks) {
     const auto& programs = block.kernel.programs;
@@ -89,7 +87,7 @@ std::vector<MatrixRecords> matrix_records(const GeneratedForm& form, const CellU
       records.block = static_cast<std::size_t>(block.cell_block);
     else
       find_cells(form, block.cells, records);
-    find_places(form, programs, rows, columns, records);
+    find_places(form, programs, group_size, records);
   }
   return result;
 }

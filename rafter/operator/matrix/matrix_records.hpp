@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -10,7 +11,6 @@
 
 namespace rafter::op {
 
-struct GeneratedBlock;
 struct GeneratedForm;
 
 /// How the cell matrices stand in the output of one kernel of Purpose::matrix, and which cells they belong to.
@@ -31,19 +31,17 @@ struct MatrixRecords {
     const std::int64_t number = std::int64_t{batch} * cells_per_batch + cell;
     return cells.empty() ? number : cells[static_cast<std::size_t>(number)];
   }
-  /// The output from the first entry of a cell's matrix on. Entries of the other cells of the batch stand between its
-  /// own, which `places` takes into account.
-  std::span<const double> values_of(const CellMatrices& matrices, std::int32_t batch, int cell) const {
-    return matrices.values.subspan(static_cast<std::size_t>(batch % num_records) * num_entries *
-                                       static_cast<std::size_t>(cells_per_batch) +
-                                   static_cast<std::size_t>(cell));
+  /// The output of a batch. The matrix of cell i begins at entry i; entries of the other cells stand between its own,
+  /// which `places` takes into account.
+  const double* values_of(const CellMatrices& matrices, std::int32_t batch) const {
+    return matrices.values.data() +
+           static_cast<std::size_t>(batch % num_records) * num_entries * static_cast<std::size_t>(cells_per_batch);
   }
 };
 
-/// The records of each kernel, shape (position in GeneratedForm::blocks). `rows` and `columns` are the unknowns of test
-/// and trial functions in groups of one size.
-std::vector<MatrixRecords> matrix_records(const GeneratedForm& form, const CellUnknowns& rows,
-                                          const CellUnknowns& columns);
+/// The records of each kernel, shape (position in GeneratedForm::blocks), with unknowns in groups of this size, as
+/// CellUnknowns has them.
+std::vector<MatrixRecords> matrix_records(const GeneratedForm& form, int group_size);
 
 /// The place of a local unknown among the groups of CellUnknowns is a group and a component.
 struct LocalGroup {

@@ -56,11 +56,13 @@ public:
   const TouchedRanges& touched_ranges() const;
   /// Computes the values of a functional, summed over all processes, shape (value).
   std::vector<double> integrals() const;
+  /// Says whether batches begin .. end - 1 of a kernel, known by its position in GeneratedForm::blocks, are of use.
+  using WantsBatches = std::function<bool(std::size_t block, std::int32_t begin, std::int32_t end)>;
   /// Computes the matrices of all cells and facets and hands them to `visit`, some batches after the others, on the
   /// threads of the device. Chunks of one stage (chunk_stages) share no unknown, and may be visited at the same time;
-  /// stages come in order, and so do the batches of a chunk. Batches begin .. end - 1 of a kernel are left out where
-  /// `wants` is given and says so. Throws InternalError for kernels that are not of Purpose::matrix.
-  using WantsBatches = std::function<bool(std::size_t block, std::int32_t begin, std::int32_t end)>;
+  /// stages come in order, those of cells before those of facets, and so do the batches of a chunk. Where `wants` is
+  /// given, batches are left out for which it returns false. Throws InternalError for kernels that are not of
+  /// Purpose::matrix.
   void cell_matrices(const std::function<void(const CellMatrices&)>& visit, const WantsBatches& wants = {}) const;
 
   const GeneratedForm& built() const;
