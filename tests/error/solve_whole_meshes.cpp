@@ -74,6 +74,18 @@ const std::vector<Case>& cases() {
        }},
       {"sparse_matrices", "sparse matrix",
        [](Part& part) { (void)Operator(part.laplace(), part.options).sparse_matrix(); }},
+      {"matrices_of_cells", "matrices and vectors of cells",
+       [](Part& part) {
+         std::vector<double> values(static_cast<std::size_t>(4 * part.V->mesh().num_cells()));
+         Operator(part.laplace(), part.options).cell_matrices(std::vector<CellArray<double>>{{.values = values}});
+       }},
+      {"vectors_of_cells", "matrices and vectors of cells",
+       [](Part& part) {
+         const auto v = arguments(part.V).second;
+         std::vector<double> values(static_cast<std::size_t>(2 * part.V->mesh().num_cells()));
+         LinearForm(v * dx, op::make_system({part.V.ptr()}), part.options)
+             .cell_vectors(std::vector<CellArray<double>>{{.values = values}});
+       }},
       {"output", "output files", [](Part& part) { io::write_vtkhdf("never_written.vtkhdf", part.V->mesh(), {}); }},
       {"series", "output files",
        [](Part& part) { const io::VtkHdfSeries series("never_written_series.vtkhdf", part.V->mesh(), {}); }},

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
+#include <random>
 #include <set>
+
+#include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
 #include <rafter/operator/matrix/sparse_assembly.hpp>

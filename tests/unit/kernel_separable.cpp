@@ -2,6 +2,7 @@
 // These tests show which forms have programs of products of one-dimensional matrices, how many products there are, and
 // that they agree with collocated programs, which kernel_tensor_program compares with the form.
 #include <algorithm>
+#include <random>
 
 #include <gtest/gtest.h>
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <random>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>

@@ -109,7 +109,7 @@ private:
 
 void require_whole_mesh(const System& system) {
   if (system.mesh->distribution != nullptr)
-    throw base::InputError("matrices and vectors of cells are computed on whole meshes, not on parts of them");
+    throw base::InputError("matrices and vectors of cells are those of a whole mesh, and this is a part of a mesh");
 }
 
 } // namespace
