@@ -136,7 +136,7 @@ void write_matrix(const std::string& name, const problem::PreparedProblem& prepa
   fmt::print("\nwritten: {} ({} rows, {} entries)\n", base::output_text(name), matrix.num_rows(), matrix.num_entries());
 }
 
-/// The names of the files of cells: of the group of a mesh and, for the unknowns, with an ending of its own.
+/// Names the file of the cells of a group of a mesh, or with an ending as `kind` that of their unknowns.
 std::string file_of_cells(const std::string& name, const mesh::Mesh& mesh, std::size_t group, const char* kind) {
   constexpr std::string_view extension = ".npy";
   std::string result = name.ends_with(extension) ? name.substr(0, name.size() - extension.size()) : name;
@@ -146,7 +146,7 @@ std::string file_of_cells(const std::string& name, const mesh::Mesh& mesh, std::
 
 constexpr const char* of_unknowns = "-unknowns";
 
-/// The files that an option for cells makes, which are known once there is a mesh.
+/// Lists the files that an option for cells makes, which are known once there is a mesh.
 std::vector<base::NamedFile> files_of_cells(const std::string& option, const std::string& name,
                                             const mesh::Mesh& mesh) {
   std::vector<base::NamedFile> result;
@@ -157,7 +157,7 @@ std::vector<base::NamedFile> files_of_cells(const std::string& option, const std
   return result;
 }
 
-/// Numbers of the array of a group: `rank` is 2 for matrices, 1 for vectors.
+/// Counts the numbers of the array of a group: `rank` is 2 for matrices, 1 for vectors.
 std::int64_t num_values(const op::System& system, std::size_t group, int rank) {
   const std::int64_t length = op::num_local_unknowns(system, static_cast<int>(group));
   return system.mesh->groups[group].num_cells() * (rank == 2 ? length * length : length);
@@ -184,7 +184,7 @@ void check_files_of_cells(const KernelOptions& options, const problem::PreparedP
         1e-9 * bytes, 1e-9 * memory));
 }
 
-/// The numbers of the rows of matrix_of_unknowns() that entries of vectors have.
+/// Turns entries of vectors into the numbers of their rows in matrix_of_unknowns().
 std::vector<std::int32_t> rows_of_unknowns(const op::Operator& A, std::vector<std::int32_t> entries) {
   std::vector<std::int32_t> rows(static_cast<std::size_t>(A.rows()), -1);
   std::int32_t next = 0;
@@ -194,7 +194,7 @@ std::vector<std::int32_t> rows_of_unknowns(const op::Operator& A, std::vector<st
   return entries;
 }
 
-/// `compute` fills the array of a group; `rank`: 2 for matrices, 1 for vectors.
+/// Writes the arrays of all groups and their unknowns. `compute` fills the array of a group, of this rank.
 template <class Compute>
 void write_cells(const std::string& name, const op::Operator& A, int rank, const Compute& compute) {
   const auto& system = A.system();

@@ -71,7 +71,7 @@ std::optional<std::span<const std::int32_t>> span_of_cells(const Cells& cells) {
   return cells ? std::optional(span_of(*cells)) : std::nullopt;
 }
 
-/// The group of the cells of this shape; "": of the only one that the mesh has.
+/// Returns the group of the cells of this shape, or with "" the only one that the mesh has.
 int group_of_shape(const mesh::Mesh& mesh, const std::string& shape) {
   std::vector<std::string> names;
   for (const auto& group : mesh.groups) names.emplace_back(element::name(group.shape));
@@ -84,21 +84,21 @@ int group_of_shape(const mesh::Mesh& mesh, const std::string& shape) {
   return static_cast<int>(found - names.begin());
 }
 
-/// (group, number of cells) of what callers ask for.
+/// Returns (group, number of cells) of what callers ask for.
 std::pair<int, std::size_t> cells_asked_for(const op::System& system, const std::string& shape, const Cells& cells) {
   const int group = group_of_shape(*system.mesh, shape);
   return {group, cells ? cells->size()
                        : static_cast<std::size_t>(system.mesh->groups[static_cast<std::size_t>(group)].num_cells())};
 }
 
-/// (cells, rows, columns) of the matrices that are asked for
+/// Returns (cells, rows, columns) of the matrices that are asked for.
 std::tuple<std::size_t, int, int> shape_of_cell_matrices(const op::Operator& A, const std::string& shape,
                                                          const Cells& cells) {
   const auto [group, num_cells] = cells_asked_for(A.system(), shape, cells);
   return {num_cells, op::num_local_unknowns(A.system(), group), op::num_local_unknowns(A.trial_system(), group)};
 }
 
-/// `values`: shape (cell, row, column), of callers, who keep them.
+/// Fills an array of callers, shape (cell, row, column).
 template <class T>
 void fill_cell_matrices(const op::Operator& A, const std::string& shape, const Cells& cells,
                         const nb::ndarray<T, nb::c_contig, nb::device::cpu>& values) {
@@ -109,7 +109,7 @@ void fill_cell_matrices(const op::Operator& A, const std::string& shape, const C
   A.cell_matrices(arrays);
 }
 
-/// Shape (cell, row).
+/// Returns the entries of vectors that local unknowns belong to, shape (cell, row).
 nb::ndarray<nb::numpy, std::int32_t> cell_unknowns(const op::System& system, const std::string& shape,
                                                    const Cells& cells) {
   const auto [group, num_cells] = cells_asked_for(system, shape, cells);

@@ -49,9 +49,11 @@ void PartPointers::find(const Node& node) {
   for (const auto& operand : node.operands) find(*operand);
 }
 
-/// Pointers are those of arguments: tables of constants have their numbers in the text.
+/// Pointers are those of arguments that nobody writes: tables of constants have their numbers in the text, and what is
+/// written may be reached by one pointer alone.
 bool PartPointers::is_in_parts(const std::string& buffer, const Split& place) const {
-  return parts_.contains(place.variable) && program_.find(buffer)->space == schedule::Space::global;
+  const auto& table = *program_.find(buffer);
+  return parts_.contains(place.variable) && table.space == schedule::Space::global && !table.is_written;
 }
 
 std::string PartPointers::definitions(const std::string& variable, const std::string& indent,

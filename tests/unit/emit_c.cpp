@@ -119,6 +119,7 @@ TEST(CText, PartsOfTablesThatBelongToFacets) {
                            " (store x (iadd (imul $batch 8) $i) (mul (load u (iadd (imul $f 5) $i)) (load u (iadd "
                            "(iadd (imul $f 3) 1) $i))))))"
                            "(store x (iadd (imul $batch 8) 2) (mul (load u (imul $f 5)) (load u $f)))"
+                           "(add x (iadd (imul $batch 8) 3) (load x (imul $f 5)))"
                            "(store x (iadd (iadd (imul $batch 8) 4) lane) (load u (iadd (imul $f 5) lane)))";
   auto program = schedule::read(test::loop_text(text));
   EXPECT_EQ(emit(program).find("u_of_f"), std::string::npos) << "integers of other roles number no parts";
@@ -128,6 +129,7 @@ TEST(CText, PartsOfTablesThatBelongToFacets) {
   EXPECT_NE(c.find("  const double* restrict u_of_f_5 = u + f*5;\n"), std::string::npos) << c;
   EXPECT_NE(c.find("u_of_f_5[i]*u_of_f_3[1+i]"), std::string::npos) << c;
   EXPECT_NE(c.find("u_of_f_5[0]*u[f]"), std::string::npos) << c;
+  EXPECT_EQ(c.find("x_of_f"), std::string::npos) << "what is written has one pointer\n" << c;
 }
 
 TEST(CText, LoopsBranchesAndBatches) {
