@@ -69,7 +69,7 @@ Layout axlocal_layout(bool has_mesh) {
              {"factor_words", {"words", "doubles that are read for factors and coefficients"}, "{:6.0f}"},
              {"paper_factor_words", {"paper words", "table 3 and the coefficients that its kernel reads"}, "{:6.0f}"},
              level_column()}},
-           {"bytes of one cell, and rates",
+           {"bytes of one cell, and rates of the operations of this kernel",
             {{"bytes", {"bytes", "compulsory: vectors, factors and coefficients"}, "{:7.0f}"},
              {"paper_bytes", {"paper bytes", "the same, table 2 or 3"}, "{:7.0f}"},
              {"intensity", {"flop/B", "operations per byte"}, "{:6.2f}"},

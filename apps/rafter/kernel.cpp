@@ -174,7 +174,7 @@ void check_files_of_cells(const KernelOptions& options, const problem::PreparedP
   base::claim_outputs(outputs, input_files(problem));
   if (!options.cell_vectors.empty() && prepared.linear_form() == nullptr)
     throw base::InputError("kernel: --cell-vectors: the problem has no right-hand side");
-  double bytes = 0; // of the largest array, since one is written after the other
+  double bytes = 0; // One array is written after the other, so that the largest one counts.
   for (std::size_t g = 0; g < system.mesh->groups.size() && !options.cell_matrices.empty(); ++g)
     bytes = std::max(bytes, static_cast<double>(sizeof(double)) * static_cast<double>(num_values(system, g, 2)));
   if (const double memory = mesh::available_memory_bytes(); bytes > memory)

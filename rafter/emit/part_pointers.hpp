@@ -30,7 +30,7 @@ public:
 private:
   struct Part {
     std::string buffer, pointer;
-    std::int64_t size = 0; ///< of each part of the buffer
+    std::int64_t size = 0; ///< number of entries of each part of the buffer
   };
   struct Split;
   static std::optional<Split> split(const schedule::NodePtr& index);

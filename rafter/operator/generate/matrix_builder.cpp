@@ -91,8 +91,8 @@ double matrix_bytes(const System& system, const Coupling& coupling, double num_e
   constexpr double filled_up = 1.1; // rows are filled up to the length of their slice
   const double block = coupling.block_size();
   double cell_unknowns = 0, cell_pairs = 0;
-  for (std::size_t b = 0; b < system.batches->blocks.size(); ++b) {
-    const double per_cell = unknowns_per_cell(system, b), num_cells = system.batches->blocks[b].num_cells;
+  for (const auto& of : system.batches->blocks) {
+    const double per_cell = num_local_unknowns(system, of.group), num_cells = of.num_cells;
     cell_unknowns += num_cells * per_cell;
     cell_pairs += num_cells * per_cell * per_cell;
   }
@@ -184,8 +184,8 @@ MatrixForecast forecast_matrix(const GeneratedForm& form) {
   for (std::size_t p = 0; p < form.num_cell_blocks; ++p)
     result.kernel_seconds += form.blocks[p].kernel.info.decision.seconds;
   double most_per_cell = 0;
-  for (std::size_t b = 0; b < form.system.batches->blocks.size(); ++b)
-    most_per_cell = std::max(most_per_cell, unknowns_per_cell(form.system, b));
+  for (const auto& of : form.system.batches->blocks)
+    most_per_cell = std::max(most_per_cell, static_cast<double>(num_local_unknowns(form.system, of.group)));
   const double threads = form.options.target->num_threads;
   result.setup_seconds = most_per_cell * result.kernel_seconds +
                          seconds_per_cell_entry / threads * count_cell_entries(form.system, coupling);

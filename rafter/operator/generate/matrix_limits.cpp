@@ -21,13 +21,12 @@ constexpr double most_places = std::numeric_limits<std::int32_t>::max();
 double most_around_a_vertex(const System& system) {
   const auto& mesh = *system.mesh;
   std::vector<double> around(static_cast<std::size_t>(mesh.num_vertices), 0);
-  std::vector<double> per_cell(mesh.groups.size(), 0);
-  for (std::size_t b = 0; b < system.batches->blocks.size(); ++b)
-    per_cell[static_cast<std::size_t>(system.batches->blocks[b].group)] = unknowns_per_cell(system, b);
   const auto& surface = mesh.surface(); // the topology would number edges and faces, which degree 1 does without
-  for (std::size_t g = 0; g < mesh.groups.size(); ++g)
+  for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
+    const int per_cell = num_local_unknowns(system, static_cast<int>(g));
     for (const auto vertex : mesh.groups[g].vertices)
-      around[static_cast<std::size_t>(surface.vertex_representative(vertex))] += per_cell[g];
+      around[static_cast<std::size_t>(surface.vertex_representative(vertex))] += per_cell;
+  }
   return around.empty() ? 0 : *std::ranges::max_element(around);
 }
 
@@ -37,20 +36,13 @@ std::string too_many(const char* what, double found, double accepted) {
 
 } // namespace
 
-double unknowns_per_cell(const System& system, std::size_t block) {
-  double result = 0;
-  for (const auto& space : system.spaces)
-    result += space->num_components() * space->block(static_cast<int>(block)).layout.element->num_dofs();
-  return result;
-}
-
 MatrixSizes matrix_sizes(const System& system, const Coupling& coupling, double num_entries, int slice_height) {
   constexpr double filled_up = 1.1; // because rows have the length of their slice
   const double block = coupling.block_size();
   MatrixSizes result{.slice_columns = filled_up * num_entries / (block * block * slice_height),
                      .row_columns = most_around_a_vertex(system) / block};
-  for (std::size_t b = 0; b < system.batches->blocks.size(); ++b)
-    result.cell_unknowns += system.batches->blocks[b].num_cells * unknowns_per_cell(system, b);
+  for (const auto& of : system.batches->blocks)
+    result.cell_unknowns += static_cast<double>(of.num_cells) * num_local_unknowns(system, of.group);
   return result;
 }
 

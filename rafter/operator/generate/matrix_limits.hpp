@@ -7,9 +7,6 @@
 /// Says which assembled matrices are too large for the integers of their tables.
 namespace rafter::op {
 
-/// Unknowns of all fields on a cell of the block.
-double unknowns_per_cell(const System& system, std::size_t block);
-
 /// Sizes of a matrix that are known before it is set up.
 struct MatrixSizes {
   double cell_unknowns = 0; ///< sum over the cells of their unknowns

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/mesh/mesh.hpp>
 #include <rafter/space/function_space.hpp>
 
 namespace rafter::op {
@@ -83,6 +84,20 @@ System make_system(std::vector<std::shared_ptr<const space::FunctionSpace>> spac
 Systems::Systems(System test_functions, System trial_functions)
     : test(std::move(test_functions)), trial(std::move(trial_functions)) {
   for (const auto& space : trial.spaces) require_one_mesh(test, space);
+}
+
+const mesh::CellGroup& group_of(const System& system, int group) {
+  const auto& groups = system.mesh->groups;
+  if (group < 0 || static_cast<std::size_t>(group) >= groups.size())
+    throw base::InputError(fmt::format("the mesh has no group {} of cells; it has {}", group, groups.size()));
+  return groups[static_cast<std::size_t>(group)];
+}
+
+int num_local_unknowns(const System& system, int group) {
+  const auto shape = group_of(system, group).shape;
+  int result = 0;
+  for (const auto& space : system.spaces) result += space->num_components() * space->element(shape)->num_dofs();
+  return result;
 }
 
 void check_size(const System& system, std::size_t size, const char* what) { check_size(system.size(), size, what); }

@@ -15,6 +15,7 @@ struct FieldSpace;
 }
 namespace rafter::mesh {
 struct CellBatches;
+struct CellGroup;
 class Mesh;
 } // namespace rafter::mesh
 namespace rafter::space {
@@ -59,6 +60,11 @@ struct Systems {
   System test;  ///< system of the test functions; of functionals, the fields that they are evaluated for
   System trial; ///< system of the trial functions of a bilinear form
 };
+
+/// The cells of a group of the mesh. Throws InputError for a group that the mesh has not.
+const mesh::CellGroup& group_of(const System& system, int group);
+/// Number of unknowns of all fields on a cell of this group. Throws the same.
+int num_local_unknowns(const System& system, int group);
 
 /// Throws InputError when a vector does not have the size of the system, or the size that is given; `what` names the
 /// vector in the message.

@@ -22,13 +22,6 @@ namespace {
 
 constexpr std::int32_t in_no_array = -1;
 
-const mesh::CellGroup& group_of(const System& system, int group) {
-  const auto& groups = system.mesh->groups;
-  if (group < 0 || static_cast<std::size_t>(group) >= groups.size())
-    throw base::InputError(fmt::format("the mesh has no group {} of cells; it has {}", group, groups.size()));
-  return groups[static_cast<std::size_t>(group)];
-}
-
 using Cells = std::optional<std::span<const std::int32_t>>;
 
 /// Row in an array of each cell of a group, shape (cell); in_no_array: it has none.
@@ -114,13 +107,6 @@ void require_whole_mesh(const System& system) {
 
 } // namespace
 
-int num_local_unknowns(const System& system, int group) {
-  const auto shape = group_of(system, group).shape;
-  int result = 0;
-  for (const auto& space : system.spaces) result += space->num_components() * space->element(shape)->num_dofs();
-  return result;
-}
-
 std::vector<std::int32_t> local_unknowns(const System& system, int group, Cells cells) {
   const auto rows = rows_of_cells(system, group, cells);
   const auto length = static_cast<std::size_t>(num_local_unknowns(system, group));
@@ -191,8 +177,8 @@ public:
   }
 
 private:
-  /// Kernels of cells overwrite what stands in the arrays, those of facets come later and add. Blocks without a kernel
-  /// of their own begin with zeros.
+  /// Kernels of cells overwrite what stands in the arrays, those of facets come later and add. Where a block of cells
+  /// has no kernel, its matrices begin with zeros.
   template <class T> void run_kernels(const Destinations<T>& destinations) const {
     if (std::ranges::find(is_covered_, false) != is_covered_.end())
       destinations.for_each(*kernels_.device(), [&](std::size_t block, std::int64_t, T* to) {

@@ -17,14 +17,12 @@ class FormData;
 
 /// An array for the matrices or vectors of the cells of one group of the mesh.
 template <class T> struct CellArray {
-  int group = 0;
+  int group = 0;       ///< position in mesh::Mesh::groups
   std::span<T> values; ///< shape (cell, row, column), or (cell, row) of vectors
   /// Numbers of cells in the group, each at most once, in the order of the array; none given: all cells in theirs.
   std::optional<std::span<const std::int32_t>> cells = {};
 };
 
-/// Number of local unknowns of a cell of this group of the mesh. Throws InputError for a group that the mesh has not.
-int num_local_unknowns(const System& system, int group);
 /// Entries of the system's vectors that the local unknowns of cells belong to, shape (cell, local unknown). `cells` are
 /// as in CellArray. Throws InputError for groups and cells that the mesh has not, and for cells that are named twice.
 std::vector<std::int32_t> local_unknowns(const System& system, int group,
