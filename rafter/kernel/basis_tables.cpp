@@ -56,6 +56,7 @@ Contraction BasisTables::contraction() const {
   case Contraction::modal:
   case Contraction::collocated:
   case Contraction::separable:
+  case Contraction::pointwise:
     break;
   }
   return Contraction::collocated;

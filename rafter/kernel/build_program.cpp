@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/kernel/cell_matrices.hpp>
+#include <rafter/kernel/point_matrices.hpp>
 #include <rafter/kernel/program_steps.hpp>
 #include <rafter/kernel/separable.hpp>
 
@@ -28,7 +29,7 @@ TensorProgram build_by_points(const ProgramInput& input) {
 
 TensorProgram build_program(const ProgramInput& input) {
   if (!input.fields.outputs.empty() && input.fields.outputs.front().trial_element != nullptr)
-    return build_cell_matrices(input);
+    return input.contraction == Contraction::pointwise ? build_point_matrices(input) : build_cell_matrices(input);
   if (input.contraction == Contraction::separable)
     if (const auto form = separable_form(input)) return build_separable(input, *form);
   return build_by_points(input);

@@ -186,7 +186,12 @@ QFunction pair_coefficients(const QFunction& function, std::span<const int> tria
   QFunction result = merged(function);
   auto& graph = result.graph;
   std::map<std::tuple<int, int, int, int>, Output> outputs;
-  for (const auto& output : result.outputs)
+  std::vector<Output> of_map;
+  for (const auto& output : result.outputs) {
+    if (output.kind == OutputKind::inverse_map) {
+      of_map.push_back(output);
+      continue;
+    }
     for (const auto& [atom, coefficient] : trial_coefficients(graph, output.node)) {
       const Output pair{OutputKind::test_pair,
                         number_of_pair(output.field, atom.a, trial_components.size()),
@@ -198,7 +203,8 @@ QFunction pair_coefficients(const QFunction& function, std::span<const int> tria
           outputs.try_emplace({pair.field, pair.component, pair.derivative, pair.derivative2}, pair);
       if (!is_new) place->second.node = graph.add(place->second.node, coefficient);
     }
-  result.outputs.clear();
+  }
+  result.outputs = std::move(of_map);
   for (const auto& [key, output] : outputs)
     if (!graph.is_constant(output.node, 0)) result.outputs.push_back(output);
   return result;

@@ -12,9 +12,10 @@ enum class Contraction : std::uint8_t {
                   ///< coefficients
   per_derivative, ///< sum factorisation with one chain of 1D contractions per slot
   collocated, ///< sum factorisation that interpolates once and differentiates in the points with the square 1D matrix
-  separable ///< integrals along each axis as 1D matrices, for tensor cells with coefficients that are constant on each
+  separable, ///< integrals along each axis as 1D matrices, for tensor cells with coefficients that are constant on each
+  pointwise  ///< cell matrices alone: sums over points and pairs of functions, by their physical derivatives
 };
-constexpr Contraction last_contraction = Contraction::separable;
+constexpr Contraction last_contraction = Contraction::pointwise;
 std::string_view name(Contraction contraction);
 inline bool has_dense_products(Contraction contraction) {
   return contraction == Contraction::dense || contraction == Contraction::modal;

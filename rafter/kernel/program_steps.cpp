@@ -34,11 +34,18 @@ std::string letter_of(AxisKind kind, int direction) {
 } // namespace
 
 int ProgramSteps::add_axis(AxisKind kind, int extent, int direction) {
+  const auto& axes = program_.axes;
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    if (axes[i].kind == kind && axes[i].extent == extent && axes[i].direction == direction) return static_cast<int>(i);
+  return add_new_axis(kind, extent, direction);
+}
+
+int ProgramSteps::add_other_axis(AxisKind kind, int extent) { return add_new_axis(kind, extent, -1); }
+
+int ProgramSteps::add_new_axis(AxisKind kind, int extent, int direction) {
   auto& axes = program_.axes;
   const std::string letter = letter_of(kind, direction);
   std::string name = letter;
-  for (std::size_t i = 0; i < axes.size(); ++i)
-    if (axes[i].kind == kind && axes[i].extent == extent && axes[i].direction == direction) return static_cast<int>(i);
   for (int number = 1; std::ranges::find(axes, name, &Axis::name) != axes.end(); ++number)
     name = letter + std::to_string(number);
   axes.push_back({name, kind, extent, direction});
@@ -56,6 +63,14 @@ int ProgramSteps::add_array(const std::string& name, int components, std::vector
   axes.insert(axes.begin(), add_axis(AxisKind::component, components));
   program_.arrays.push_back({name, std::move(axes)});
   return static_cast<int>(program_.arrays.size()) - 1;
+}
+
+int ProgramSteps::add_table(const std::string& name, int components, std::vector<int> axes,
+                            std::vector<double> values) {
+  const int cols = program_.product_of_extents(axes);
+  const int array = add_array(name, components, std::move(axes));
+  program_.arrays.back().table = add_matrix({"T", components, cols, std::move(values), Symmetry::none, false, {}});
+  return array;
 }
 
 int ProgramSteps::axis_along(int array, int direction) const {
@@ -110,7 +125,16 @@ void ProgramSteps::read(int access, int target) {
 void ProgramSteps::write(int access, int source) {
   program_.steps.push_back({.kind = StepKind::write, .access = access, .source = source});
 }
+void ProgramSteps::evaluate_cell() { program_.steps.push_back({.kind = StepKind::evaluate_cell}); }
 void ProgramSteps::evaluate() { program_.steps.push_back({.kind = StepKind::evaluate}); }
+void ProgramSteps::multiply(int source, Product product, int target, bool accumulate) {
+  program_.products.push_back(std::move(product));
+  program_.steps.push_back({.kind = StepKind::multiply,
+                            .source = source,
+                            .target = target,
+                            .accumulate = accumulate,
+                            .product = static_cast<int>(program_.products.size()) - 1});
+}
 
 void ProgramSteps::apply(FamilyKind kind, int member, std::vector<int> axes, int array) {
   (void)contract(array, {.rows = axes, .cols = axes, .members = {member}, .kind = kind}, "", array);

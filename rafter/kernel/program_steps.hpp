@@ -19,11 +19,15 @@ public:
 
   /// Adds an axis, with a name that says what it is, unless the program has an equal one.
   int add_axis(AxisKind kind, int extent, int direction = -1);
+  /// Adds an axis also where the program has an equal one, for indices that differ from those along it.
+  int add_other_axis(AxisKind kind, int extent);
   /// Adds an axis of each kind along all reference axes, the last reference axis first as arrays have them; of the cell
   /// alone where there is one extent without a direction.
   std::vector<int> add_axes(AxisKind kind, const std::vector<int>& extents, bool has_directions);
   /// Adds an array with these axes behind one of components.
   int add_array(const std::string& name, int components, std::vector<int> axes);
+  /// Adds an array that holds a table, shape (component, axes...).
+  int add_table(const std::string& name, int components, std::vector<int> axes, std::vector<double> values);
   /// Adds a matrix unless the program has an equal one.
   int add_matrix(ReferenceMatrix matrix);
   /// Adds matrices one after the other unless the program has equal ones that stand so; their numbers.
@@ -33,7 +37,10 @@ public:
   int add_access(Access access);
   void read(int access, int target);  ///< Adds the step that fills array `target`.
   void write(int access, int source); ///< Adds the step that takes array `source` outside.
+  void evaluate_cell();
   void evaluate();
+  /// Adds a product of array `source` into array `target`.
+  void multiply(int source, Product product, int target, bool accumulate = false);
   // In place:
   void weigh(int array); ///< by the quadrature weights
   void butterfly(int array, const Folding& folding);
@@ -48,6 +55,7 @@ public:
   int axis_along(int array, int direction) const;
 
 private:
+  int add_new_axis(AxisKind kind, int extent, int direction);
   int add_folding(const Folding& folding);
   void apply(FamilyKind kind, int member, std::vector<int> axes, int array);
 

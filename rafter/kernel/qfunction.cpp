@@ -185,8 +185,9 @@ private:
 /// Replaces physical atoms (fields, normals, coordinates) by expressions in reference atoms.
 class Puller {
 public:
-  Puller(QFunction& function, Geometry& geometry, bool divides_first)
-      : graph_(function.graph), geometry_(geometry), dim_(function.tdim()), divides_first_(divides_first) {}
+  Puller(QFunction& function, Geometry& geometry, bool divides_first, bool keeps_derivatives)
+      : graph_(function.graph), geometry_(geometry), dim_(function.tdim()), divides_first_(divides_first),
+        keeps_derivatives_(keeps_derivatives) {}
 
   NodeId operator()(const Atom& atom) {
     switch (atom.kind) {
@@ -208,7 +209,8 @@ public:
 
 private:
   NodeId slot(AtomKind kind, const Atom& atom) {
-    if (atom.c < 0) return graph_.atom({kind, atom.a, atom.b, -1});
+    const bool is_kept = keeps_derivatives_ && kind == AtomKind::reference_trial;
+    if (atom.c < 0 || is_kept) return graph_.atom({kind, atom.a, atom.b, std::max(atom.c, -1)});
     NodeId derivative = graph_.constant(0); // det J times the derivative, unless divides_first_
     for (int b = 0; b < dim_; ++b) {
       const NodeId factor = divides_first_ ? geometry_.inverse(b, atom.c) : geometry_.adjugate(b, atom.c);
@@ -219,7 +221,7 @@ private:
   ScalarGraph& graph_;
   Geometry& geometry_;
   int dim_;
-  bool divides_first_;
+  bool divides_first_, keeps_derivatives_;
 };
 
 /// Adds up outputs that go to the same place, in a fixed order.
@@ -278,6 +280,7 @@ namespace {
 struct Writing {
   bool divides_first = false; ///< K = adj(J) / det J is formed before it multiplies derivatives of fields, not after
   Gathering gathering = Gathering::none;
+  bool keeps_derivatives = false; ///< those of test and trial functions stay along physical axes
 };
 /// Dividing first takes fewer operations where K is constant on the cell, dividing last where it is not.
 constexpr std::array writings{Writing{true, Gathering::none}, Writing{true, Gathering::linear},
@@ -291,7 +294,7 @@ QFunction pulled_back(std::span<const IntegralPart> parts, element::Shape shape,
   result.is_facet = is_facet;
   auto& graph = result.graph;
   Geometry geometry(result);
-  Puller pull(result, geometry, writing.divides_first);
+  Puller pull(result, geometry, writing.divides_first, writing.keeps_derivatives);
   CoefficientGatherer gather(graph, writing.gathering);
   OutputTable outputs(graph);
   for (const auto& [integral, indicator] : parts) {
@@ -310,15 +313,21 @@ QFunction pulled_back(std::span<const IntegralPart> parts, element::Shape shape,
     }
     for (const auto& term : integral->test_terms) {
       const NodeId coefficient = pulled(term.coefficient);
-      if (term.derivative < 0)
-        outputs.add({OutputKind::test, term.field, term.component, -1, -1, graph.mul(geometry.scale(), coefficient)});
+      if (term.derivative < 0 || writing.keeps_derivatives)
+        outputs.add({OutputKind::test, term.field, term.component, std::max(term.derivative, -1), -1,
+                     graph.mul(geometry.scale(), coefficient)});
       else
         for (int b = 0; b < result.tdim(); ++b)
           outputs.add({OutputKind::test, term.field, term.component, b, -1,
                        graph.mul(geometry.scaled_inverse(b, term.derivative), coefficient)});
     }
   }
-  if (result.tdim() == 3 && !is_facet) geometry.add_metric(result.equal_nodes);
+  if (writing.keeps_derivatives)
+    for (int a = 0; a < result.tdim(); ++a)
+      for (int b = 0; b < result.tdim(); ++b)
+        outputs.add({OutputKind::inverse_map, 0, a, b, -1, geometry.inverse(b, a)});
+  else if (result.tdim() == 3 && !is_facet)
+    geometry.add_metric(result.equal_nodes);
   result.outputs = outputs.take();
   return result;
 }
@@ -344,6 +353,10 @@ QFunction pull_back(std::span<const IntegralPart> parts, element::Shape shape, m
     if (count_flops(other, loops) < count_flops(best, loops)) best = std::move(other);
   }
   return with_reciprocals(std::move(best));
+}
+
+QFunction keep_derivatives(std::span<const IntegralPart> parts, element::Shape shape, mesh::MapKind map) {
+  return with_reciprocals(pulled_back(parts, shape, map, false, {.keeps_derivatives = true}));
 }
 
 namespace {
@@ -393,6 +406,7 @@ private:
 QFunction merged(const QFunction& function, bool has_factors_outside) {
   QFunction result = function;
   for (auto& output : result.outputs) {
+    if (output.kind == OutputKind::inverse_map) continue;
     OutputCoefficients coefficients(result.graph, function, output.node);
     if (has_factors_outside) coefficients.take_common_factors();
     output.node = coefficients.value();

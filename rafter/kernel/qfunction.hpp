@@ -27,7 +27,8 @@ enum class OutputKind : std::uint8_t {
                 ///< function (cell matrices)
   integral,     ///< summed over points and cells: value `component` of a functional
   stored_point, ///< written per point, as number `component` of the stored data
-  stored_cell   ///< written per cell, as number `component` of the stored data
+  stored_cell,  ///< written per cell, as number `component` of the stored data
+  inverse_map   ///< dX_b / dx_a of the map, with the physical axis a = `component` and b = `derivative`
 };
 
 /// One result of a QFunction.
@@ -79,6 +80,11 @@ std::vector<double> differentiation_frame(element::Shape shape, bool is_facet);
 /// det J (cells) or |adj(J)^T N| (facets). Modes of maps that are not isoparametric are bit masks of the
 /// reference coordinates in their monomial: x_b = sum_m map_coefficient(m, b) prod_{i in m} X_i.
 QFunction pull_back(std::span<const IntegralPart> parts, element::Shape shape, mesh::MapKind map, bool is_facet);
+
+/// The same for bilinear forms on cells whose functions are differentiated along physical axes: these count as the
+/// directions of derivatives of test and trial slots. Outputs of kind inverse_map say how they follow from reference
+/// derivatives.
+QFunction keep_derivatives(std::span<const IntegralPart> parts, element::Shape shape, mesh::MapKind map);
 
 /// Modes of a map kind in storage order, as bit masks of reference coordinates: {0, 1, 2, 4} for cartesian and affine
 /// maps in 3D, all masks for multilinear ones.

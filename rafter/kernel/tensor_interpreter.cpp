@@ -56,6 +56,37 @@ void contract_by_entries(const TensorProgram& program, const Step& step, int fac
   });
 }
 
+/// Adds up products of two arrays, entry by entry.
+void multiply(const TensorProgram& program, const Step& step, const std::vector<Values>& arrays, Values& target) {
+  const auto& product = program.product_of(step);
+  const auto& of_target = program.array(step.target).axes;
+  std::vector<int> axes(of_target.begin() + 1, of_target.end());
+  const auto summed = program.summed_axes(step);
+  axes.insert(axes.end(), summed.begin(), summed.end());
+  TensorProgram::AxisIndices at(program.axes.size(), 0);
+  const auto place_in = [&](int array, int component, std::span<const int> along) {
+    int place = component;
+    for (const int axis : along) place = place * program.extent(axis) + at[static_cast<std::size_t>(axis)];
+    return arrays[static_cast<std::size_t>(array)][static_cast<std::size_t>(place)];
+  };
+  if (!step.accumulate) std::ranges::fill(target, 0.0);
+  const int num_products = program.product_of_extents(axes);
+  for (int number = 0; number < num_products; ++number) {
+    for (int rest = number, i = static_cast<int>(axes.size()); i-- > 0;) {
+      const int axis = axes[static_cast<std::size_t>(i)];
+      at[static_cast<std::size_t>(axis)] = rest % program.extent(axis);
+      rest /= program.extent(axis);
+    }
+    for (const auto& term : product.terms) {
+      int place = term.target;
+      for (const int axis : std::span(of_target).subspan(1))
+        place = place * program.extent(axis) + at[static_cast<std::size_t>(axis)];
+      target[static_cast<std::size_t>(place)] += place_in(step.source, term.source, product.source_axes) *
+                                                 place_in(product.factor, term.factor, product.factor_axes);
+    }
+  }
+}
+
 /// Calls f(place in the array, component, dof) for the dofs that an access moves.
 template <class F>
 void each_dof(const TensorProgram& program, int array, const Access& access, int num_dofs, const F& f) {
@@ -112,6 +143,17 @@ public:
       : program_(program), data_(data), arrays_(arrays), result_(result),
         modes_(map_modes(program.function.map, program.tdim)) {}
 
+  /// The outputs that are the same at all points. Other numbers, which are those of a point, are not looked at.
+  void of_cell() {
+    const auto& function = program_.function;
+    for (std::size_t i = 0; i < function.outputs.size(); ++i) {
+      const auto& slot = program_.output_slots[i];
+      if (slot.array < 0 || program_.has_points(slot.array)) continue;
+      const std::vector root{function.outputs[i].node};
+      const auto value = function.graph.evaluate(root, [this](const Atom& a) { return atom(a, 0); }).front();
+      arrays_[static_cast<std::size_t>(slot.array)][static_cast<std::size_t>(slot.component)] = value;
+    }
+  }
   void at_point(int q) {
     const auto& function = program_.function;
     const auto values = function.graph.evaluate(function.roots(), [this, q](const Atom& a) { return atom(a, q); });
@@ -119,8 +161,9 @@ public:
     for (const auto& output : function.outputs) slots += output.kind == OutputKind::stored_point ? 1 : 0;
     for (std::size_t i = 0; i < values.size(); ++i) {
       const auto& output = function.outputs[i];
-      if (program_.output_slots[i].array >= 0)
-        entry(program_.output_slots[i], q) = values[i];
+      if (const auto& slot = program_.output_slots[i]; slot.array >= 0) {
+        if (program_.has_points(slot.array)) entry(slot, q) = values[i];
+      }
       else if (output.kind == OutputKind::integral) {
         const auto value = static_cast<std::size_t>(output.component);
         result_.integrals.resize(std::max(result_.integrals.size(), value + 1));
@@ -228,8 +271,11 @@ CellResult interpret(const TensorProgram& program, const CellData& data) {
   for (const auto& use : program.outputs)
     result.outputs.emplace_back(static_cast<std::size_t>(use.components * use.num_dofs()), 0.0);
   std::vector<Values> arrays;
-  for (std::size_t a = 0; a < program.arrays.size(); ++a)
-    arrays.emplace_back(static_cast<std::size_t>(program.size(static_cast<int>(a))), 0.0);
+  for (std::size_t a = 0; a < program.arrays.size(); ++a) {
+    const int table = program.arrays[a].table;
+    arrays.push_back(table < 0 ? Values(static_cast<std::size_t>(program.size(static_cast<int>(a))), 0.0)
+                               : program.matrices[static_cast<std::size_t>(table)].values);
+  }
   for (const auto& step : program.steps) {
     const auto source = static_cast<std::size_t>(step.source), target = static_cast<std::size_t>(step.target);
     switch (step.kind) {
@@ -244,6 +290,12 @@ CellResult interpret(const TensorProgram& program, const CellData& data) {
       else
         contract(program.member_at(program.family(step.family), program.indices_of_facet(data.facet)),
                  program.shape_of(step), arrays[source], step.accumulate, arrays[target]);
+      break;
+    case StepKind::multiply:
+      multiply(program, step, arrays, arrays[target]);
+      break;
+    case StepKind::evaluate_cell:
+      Evaluation(program, data, arrays, result).of_cell();
       break;
     case StepKind::evaluate: {
       Evaluation evaluation(program, data, arrays, result);

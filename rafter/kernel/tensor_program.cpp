@@ -28,9 +28,9 @@ bool has_tensor_factors(element::Shape shape, const CellFields& fields) {
 
 namespace {
 
-constexpr std::array contraction_names{"dense", "modal", "per-derivative", "collocated", "separable"};
+constexpr std::array contraction_names{"dense", "modal", "per-derivative", "collocated", "separable", "pointwise"};
 static_assert(contraction_names.size() == static_cast<std::size_t>(last_contraction) + 1);
-constexpr std::array step_names{"read", "contract", "evaluate", "write"};
+constexpr std::array step_names{"read", "contract", "multiply", "evaluate cell", "evaluate", "write"};
 
 } // namespace
 
@@ -132,6 +132,23 @@ int TensorProgram::direction_of(const Step& step) const {
   return axes[static_cast<std::size_t>(family.cols.front())].direction;
 }
 
+std::vector<int> TensorProgram::summed_axes(const Step& step) const {
+  const auto& product = product_of(step);
+  const auto& of_target = array(step.target).axes;
+  std::vector<int> result;
+  for (const auto* axes_of : {&product.source_axes, &product.factor_axes})
+    for (const int axis : *axes_of)
+      if (std::ranges::find(of_target, axis) == of_target.end() && std::ranges::find(result, axis) == result.end())
+        result.push_back(axis);
+  return result;
+}
+
+bool TensorProgram::has_points(int i) const {
+  return std::ranges::any_of(array(i).axes, [this](int axis) {
+    return std::ranges::find(point_axes, axis) != point_axes.end();
+  });
+}
+
 std::string TensorProgram::name_of(const MatrixFamily& of) const {
   const int member = of.members.front();
   switch (of.kind) {
@@ -158,7 +175,9 @@ std::string TensorProgram::to_string() const {
     text += axis.outer.empty() ? fmt::format("axis {} {}\n", axis.name, axis.extent)
                                : fmt::format("axis {} of {} {}\n", axis.name, names(axis.outer), axis.extents);
   text += fmt::format("points [{}]\n", names(point_axes));
-  for (const auto& array : arrays) text += fmt::format("array {} [{}]\n", array.name, names(array.axes));
+  for (const auto& array : arrays)
+    text += fmt::format("array {} [{}]{}\n", array.name, names(array.axes),
+                        array.table < 0 ? "" : " = " + matrices[static_cast<std::size_t>(array.table)].name);
   for (const auto& matrix : matrices) {
     text += fmt::format("matrix {} {} x {}", matrix.name, matrix.rows, matrix.cols);
     for (const auto& block : matrix.blocks) text += fmt::format(" block {} x {}", block.rows.size(), block.cols.size());
@@ -166,6 +185,7 @@ std::string TensorProgram::to_string() const {
   }
   const auto array_name = [this](int i) { return array(i).name; };
   const auto entry_text = [&](const Slot& slot) {
+    if (!has_points(slot.array)) return fmt::format("{}[{}]", array_name(slot.array), slot.component);
     const bool has_slots = num_entries(slot.array) != num_points();
     return fmt::format("{}[{}{}, {}]", array_name(slot.array), slot.component,
                        has_slots ? fmt::format(", {}", slot.slot) : "", names(point_axes));
@@ -184,6 +204,12 @@ std::string TensorProgram::to_string() const {
       text += fmt::format(" {}{}[{}, {}] .", name_of(family), index, names(family.rows), names(family.cols));
     }
     if (step.source >= 0) text += " " + array_name(step.source);
+    if (step.kind == StepKind::multiply) {
+      const auto& product = product_of(step);
+      text += fmt::format("[{}] {}[{}]", names(product.source_axes), array_name(product.factor),
+                          names(product.factor_axes));
+      for (const auto& term : product.terms) text += fmt::format(" {}:{}*{}", term.target, term.source, term.factor);
+    }
     if (step.kind == StepKind::evaluate) {
       for (const auto& input : input_slots)
         text += fmt::format("\n  {} = {}", form::to_string(input.atom), entry_text(input.slot));
@@ -203,6 +229,13 @@ std::string TensorProgram::to_string() const {
 double count_contraction_flops(const TensorProgram& program) {
   double flops = 0;
   for (const auto& step : program.steps) {
+    if (step.kind == StepKind::multiply) {
+      const double of_term = static_cast<double>(program.num_entries(step.target)) *
+                             program.product_of_extents(program.summed_axes(step));
+      flops += 2 * of_term * static_cast<double>(program.product_of(step).terms.size()) -
+               (step.accumulate ? 0 : program.size(step.target));
+      continue;
+    }
     if (program.contracts(step)) {
       const auto& matrix = program.matrix_of(step);
       if (program.has_dependent_axes()) {

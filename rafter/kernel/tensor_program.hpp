@@ -47,6 +47,7 @@ struct Axis {
 struct TensorArray {
   std::string name;
   std::vector<int> axes;
+  int table = -1; ///< number of the reference matrix whose numbers it holds; -1: steps make it
 };
 
 /// What the members of a family are. All but matrices have as many rows as columns, and are applied in place.
@@ -115,16 +116,38 @@ enum class StepKind : std::uint8_t {
   read,     ///< target = numbers of the cell from outside, by an access
   contract, ///< target(.., r, ..) (+)= sum_k matrix(r, k) source(.., k, ..) by a family. Families that are no matrices
             ///< work in place: source and target are one
-  evaluate, ///< the QFunction at every point, from input slots to output slots
-  write     ///< numbers of the cell outside += source, by an access
+  multiply, ///< target (+)= sums of source times another array, by a product
+  evaluate_cell, ///< the outputs of the QFunction that go to arrays without axes of points, which depend on the cell
+                 ///< alone
+  evaluate,      ///< the QFunction at every point, from input slots to output slots
+  write          ///< numbers of the cell outside += source, by an access
 };
 
-/// One step; members that its kind does not use keep their defaults. Accesses, arrays and families are given by index.
+/// Products of two arrays of the cell, the source of a step and a factor: of numbers with the same indices, summed over
+/// all indices that the target has not.
+struct Product {
+  /// A product of a component of the source and one of the factor, which is added to a component of the target.
+  struct Term {
+    int target = 0, source = 0, factor = 0;
+    bool operator==(const Term&) const = default;
+  };
+  int factor = -1; ///< array
+  std::vector<Term> terms;
+  /// The axes whose indices choose an entry of the source and of the factor, behind that of components: those of the
+  /// array, or others of the same extents. One array of the functions of an element can so stand for those that are
+  /// tested with and for those of the trial space.
+  std::vector<int> source_axes, factor_axes;
+  bool operator==(const Product&) const = default;
+};
+
+/// One step; members that its kind does not use keep their defaults. Accesses, arrays, families and products are given
+/// by index.
 struct Step {
   StepKind kind = StepKind::read;
   int access = -1;
   int source = -1, target = -1, family = -1;
   bool accumulate = false;
+  int product = -1;
 };
 
 /// Extents of a contraction: source (outer, cols, inner), target (outer, rows, inner).
@@ -239,6 +262,7 @@ struct TensorProgram {
   std::vector<ReferenceMatrix> matrices;
   std::vector<MatrixFamily> families;
   std::vector<Folding> foldings;
+  std::vector<Product> products;
   std::vector<Step> steps;
 
   /// The field that an access reads or writes.
@@ -249,6 +273,11 @@ struct TensorProgram {
   const Axis& axis(int i) const { return axes[static_cast<std::size_t>(i)]; }
   const MatrixFamily& family(int i) const { return families[static_cast<std::size_t>(i)]; }
   const Step& step(int i) const { return steps[static_cast<std::size_t>(i)]; }
+  const Product& product_of(const Step& step) const { return products[static_cast<std::size_t>(step.product)]; }
+  /// Axes that a product sums over: those that source or factor have and the target has not.
+  std::vector<int> summed_axes(const Step& step) const;
+  /// The axes of points that an array has none of hold no index of it: the same number serves all points.
+  bool has_points(int array) const;
   const Access& access(int i) const { return accesses[static_cast<std::size_t>(i)]; }
   const Access& access_of(const EntityMask& mask) const { return access(mask.access); }
   /// Says whether a step reads or writes by an access of this kind.
@@ -328,6 +357,7 @@ struct ProgramInput {
   QFunction function;
   Contraction contraction = Contraction::collocated; ///< without tensor factors, and on facets: dense
   std::shared_ptr<DenseTables> tables; ///< cache for programs with the same rule and elements; null: none is used
+  bool shares_derivatives = true; ///< Contraction::pointwise: test and trial functions of one element share theirs
 };
 TensorProgram build_program(const ProgramInput& input);
 

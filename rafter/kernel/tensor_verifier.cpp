@@ -100,6 +100,13 @@ private:
       require(axis.extents.empty() || std::ranges::max(axis.extents) == axis.extent,
               "axis " + axis.name + " has another largest extent");
     }
+    for (std::size_t i = 0; i < program_.arrays.size(); ++i) {
+      const auto& [name, axes_of, table] = program_.arrays[i];
+      require(table < static_cast<int>(program_.matrices.size()), name + " is an unknown table");
+      require(table < 0 || std::ssize(program_.matrices[static_cast<std::size_t>(table)].values) ==
+                               program_.size(static_cast<int>(i)),
+              "a table does not fit " + name);
+    }
     for (const auto& a : program_.arrays)
       for (auto axis = a.axes.begin(); axis != a.axes.end(); ++axis)
         for (const int outer : program_.axis(*axis).outer)
@@ -140,10 +147,11 @@ private:
   }
   void read(int i) const {
     const auto& a = array(i);
-    require(is_written_[static_cast<std::size_t>(i)] != 0, "array " + a.name + " is read before it is written");
+    require(a.table >= 0 || is_written_[static_cast<std::size_t>(i)] != 0,
+            "array " + a.name + " is read before it is written");
   }
   void write(int i) {
-    (void)array(i);
+    require(array(i).table < 0, "a step makes the table " + array(i).name);
     is_written_[static_cast<std::size_t>(i)] = 1;
   }
   void check_access(const Access& access) const {
@@ -210,6 +218,8 @@ private:
     require(slot.component >= 0 && slot.component < program_.num_components(slot.array),
             "component out of range in " + a.name);
     const int num_points = program_.num_points(), num_entries = program_.num_entries(slot.array);
+    if (!program_.has_points(slot.array))
+      return require(slot.slot == 0 && num_entries == 1, "what has no points has several entries in " + a.name);
     require(slot.slot >= 0 && (slot.slot + 1) * num_points <= num_entries && num_entries % num_points == 0,
             "points out of range in " + a.name);
   }
@@ -225,6 +235,12 @@ private:
         check_contraction(step);
       else
         check_in_place(step);
+      break;
+    case StepKind::multiply:
+      check_product(step);
+      break;
+    case StepKind::evaluate_cell:
+      check_evaluation_of_cell();
       break;
     case StepKind::evaluate:
       check_evaluation();
@@ -289,13 +305,64 @@ private:
               "the index of a family is none of " + array(step.target).name);
     }
   }
+  void check_product(const Step& step) const {
+    require(step.product >= 0 && step.product < static_cast<int>(program_.products.size()), "unknown product");
+    const auto& product = program_.product_of(step);
+    read(step.source);
+    read(product.factor);
+    const auto& target = array(step.target);
+    require(step.source != step.target && product.factor != step.target, "a product changes what it is made of");
+    check_view(array(step.source), product.source_axes);
+    check_view(array(product.factor), product.factor_axes);
+    const auto is_along = [](const std::vector<int>& axes, int axis) {
+      return std::ranges::find(axes, axis) != axes.end();
+    };
+    for (const int axis : std::span(target.axes).subspan(1))
+      require(is_along(product.source_axes, axis) || is_along(product.factor_axes, axis),
+              "no array of a product has the index " + program_.axis(axis).name + " of " + target.name);
+    std::vector<char> is_made(static_cast<std::size_t>(program_.num_components(step.target)), 0);
+    for (const auto& term : product.terms) {
+      const auto is_of = [&](int component, int of) {
+        return component >= 0 && component < program_.num_components(of);
+      };
+      require(is_of(term.target, step.target) && is_of(term.source, step.source) &&
+                  is_of(term.factor, product.factor),
+              "a term of a product for " + target.name + " has an unknown component");
+      is_made[static_cast<std::size_t>(term.target)] = 1;
+    }
+    require(step.accumulate || std::ranges::count(is_made, 0) == 0,
+            "a component of " + target.name + " has no term of its product");
+  }
+  /// Checks that the axes by which a product chooses entries of an array have its extents.
+  void check_view(const TensorArray& of, const std::vector<int>& axes) const {
+    require(axes.size() + 1 == of.axes.size(), "a product has another number of axes than " + of.name);
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      const int axis = axes[i];
+      require(axis >= 0 && axis < static_cast<int>(program_.axes.size()) && axis != program_.facet_axis &&
+                  program_.extent(axis) == program_.extent(of.axes[i + 1]) && program_.axis(axis).outer.empty(),
+              "an axis of a product does not fit " + of.name);
+      require(std::ranges::count(axes, axis) == 1, "a product takes an index twice for " + of.name);
+    }
+  }
+  /// Checks that outputs without points are the same at all of them.
+  void check_evaluation_of_cell() {
+    const auto sets = dependencies(program_.function);
+    for (std::size_t i = 0; i < program_.output_slots.size(); ++i) {
+      const auto& slot = program_.output_slots[i];
+      if (slot.array < 0 || program_.has_points(slot.array)) continue;
+      check_slot(slot);
+      require(is_per_cell(sets[static_cast<std::size_t>(program_.function.outputs[i].node)]),
+              "an output of the cell depends on the point in " + array(slot.array).name);
+      write(slot.array);
+    }
+  }
   void check_evaluation() {
     for (const auto& input : program_.input_slots) {
       check_slot(input.slot);
       read(input.slot.array);
     }
     for (const auto& slot : program_.output_slots) {
-      if (slot.array < 0) continue;
+      if (slot.array < 0 || !program_.has_points(slot.array)) continue;
       check_slot(slot);
       write(slot.array);
     }

@@ -420,24 +420,29 @@ void announce(Context& context, const kernel::Access& access) {
     context.streams.push_back({vector, touched(0), numbers > 0 ? behind_interior() : touched(1), -1, space});
 }
 
-namespace {
-
-/// Cell matrices of a pair of fields into the record of the batch.
-void store_matrices(Context& context, int field, const std::string& source, Statements& to) {
+NodePtr begin_of_matrices(Context& context, int field, Statements& to) {
   const auto& outputs = context.program.outputs;
   std::int64_t first = 0;
   for (std::size_t f = 0; f < static_cast<std::size_t>(field); ++f)
     first += std::int64_t{outputs[f].components} * outputs[f].num_dofs();
-  const auto& use = outputs[static_cast<std::size_t>(field)];
   const int records = num_matrix_records(num_matrix_entries(context.program), context.cells_per_batch());
-  const std::string matrices = context.global(role::output_vector, 0, Type::real, true);
   const NodePtr turn = idiv(context.batch(), records);
   const NodePtr record = context.define_integer(
       to, "r", imul(isub(context.batch(), imul(turn, integer(records))), integer(num_matrix_entries(context.program))));
+  return iadd(record, integer(first));
+}
+
+namespace {
+
+/// Cell matrices of a pair of fields into the record of the batch.
+void store_matrices(Context& context, int field, const std::string& source, Statements& to) {
+  const auto& use = context.program.outputs[static_cast<std::size_t>(field)];
+  const std::string matrices = context.global(role::output_vector, 0, Type::real, true);
+  const NodePtr begin = begin_of_matrices(context, field, to);
   const std::string i = context.fresh("i");
   const NodePtr value = context.fitting(matrices, context.load(source, context.work_entry(variable(i))));
   to.push_back(loop(i, integer(std::int64_t{use.components} * use.num_dofs()),
-                    store(matrices, context.cell_entry(iadd(record, iadd(integer(first), variable(i)))), value)));
+                    store(matrices, context.cell_entry(iadd(begin, variable(i))), value)));
 }
 
 } // namespace

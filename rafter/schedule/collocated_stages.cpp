@@ -29,6 +29,9 @@ public:
       }
       if (!program_.contracts(step)) return false;
       return found.evaluation < 0 ? take_forward(number, step) : take_backward(number, step);
+    case StepKind::multiply:
+    case StepKind::evaluate_cell:
+      return false;
     case StepKind::evaluate:
       found.evaluation = number;
       return std::ranges::all_of(found.fields, [&](const auto& f) { return is_whole(f.interpolation); });

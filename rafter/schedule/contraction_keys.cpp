@@ -8,6 +8,7 @@
 #include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/schedule/plan.hpp>
 #include <rafter/schedule/planning_problem.hpp>
+#include <rafter/schedule/point_loops.hpp>
 
 namespace rafter::schedule {
 namespace {
@@ -60,10 +61,11 @@ std::span<const ContractionKeys> contraction_keys() {
   using kernel::Contraction;
   static constexpr std::array<const Key*, 1> of_lines{&key::even_odd};
   static constexpr std::array<const Key*, 2> of_dense_products{&key::rows, &key::unroll};
+  static constexpr std::array<const Key*, 2> of_points{&key::order, &key::derivatives};
   static constexpr std::array table{
       ContractionKeys{Contraction::dense, of_dense_products}, ContractionKeys{Contraction::modal, of_dense_products},
       ContractionKeys{Contraction::per_derivative, of_lines}, ContractionKeys{Contraction::collocated, of_lines},
-      ContractionKeys{Contraction::separable, of_lines}};
+      ContractionKeys{Contraction::separable, of_lines}, ContractionKeys{Contraction::pointwise, of_points}};
   static_assert(table.size() == static_cast<std::size_t>(kernel::last_contraction) + 1);
   return table;
 }

@@ -35,6 +35,9 @@ void mask(Context& context, int number, const std::string& target, const Placeme
 /// Loads the geometry nodes of the batch into work buffer `target`.
 void load_nodes(Context& context, const std::string& target, const Placement& placement, Statements& to);
 
+/// Names, and returns, the place where the cell matrices of an output field begin in the record of the batch.
+NodePtr begin_of_matrices(Context& context, int field, Statements& to);
+
 /// Announces the entries of its vector that the next batch is the first to touch, as a stream.
 void announce(Context& context, const kernel::Access& access);
 

@@ -4,6 +4,7 @@
 #include <rafter/schedule/cell_per_item.hpp>
 #include <rafter/schedule/component_access.hpp>
 #include <rafter/schedule/dof_access.hpp>
+#include <rafter/schedule/nest_loops.hpp>
 #include <rafter/schedule/nest_steps.hpp>
 
 /// Steps between arrays and memory outside, by what the loops around them give: nothing, where all dofs of a cell are
@@ -78,10 +79,24 @@ void NestSteps::mask_dofs(const kernel::Step& step, int in, Statements& to) {
 }
 
 void NestSteps::write_field(const kernel::Step& step, int from, Statements& to) {
+  if (goes_by_entries(program_, step)) return write_matrix(step, from, to);
   if (is_of_component(step.source)) return write_component(step, from, to);
   if (!is_of_whole_cell(step.source)) return write_dofs(step, from, to);
   const auto& access = program_.access(step.access);
   scatter(context_, access, memories_.name(from), memories_.placement(from, step.source, access), to);
+}
+
+/// The entries of cell matrices whose indices the loops around leave open.
+void NestSteps::write_matrix(const kernel::Step& step, int from, Statements& to) {
+  const std::string matrices = context_.global(role::output_vector, 0, Type::real, true);
+  const NodePtr begin = begin_of_matrices(context_, program_.access(step.access).field, to);
+  each_entry(context_, step.source, values_.indices, [&](const EntryIndices& at) {
+    const NodePtr component = imul(at.at(component_axis(program_, step.source)),
+                                   integer(program_.num_entries(step.source)));
+    const NodePtr number = iadd(component, number_in_cell(context_, step.source, at));
+    to.push_back(store(matrices, context_.cell_entry(iadd(begin, number)),
+                       context_.fitting(matrices, values_.value(step.source, from, at))));
+  });
 }
 
 void NestSteps::write_component(const kernel::Step& step, int from, Statements& to) {

@@ -14,6 +14,13 @@ namespace {
 NodePtr with_summand(NodePtr a, NodePtr b) {
   return a == nullptr ? std::move(b) : operation(ScalarOp::add, {std::move(a), std::move(b)});
 }
+bool is_number(const NodePtr& node, double value) { return node->kind == Kind::number && node->value == value; }
+/// The product of two values, null where one of them is known to be 0.
+NodePtr product_of(const NodePtr& a, const NodePtr& b) {
+  if (is_number(a, 0) || is_number(b, 0)) return nullptr;
+  if (is_number(a, 1)) return b;
+  return is_number(b, 1) ? a : operation(ScalarOp::mul, {a, b});
+}
 void add_to_line(std::vector<NodePtr>& total, const std::vector<NodePtr>& more) {
   total.resize(more.size());
   for (std::size_t i = 0; i < more.size(); ++i) total[i] = with_summand(total[i], more[i]);
@@ -54,13 +61,59 @@ void NestSteps::contract_entries(const kernel::Step& step, const Do& what, State
       total = with_summand(total, operation(ScalarOp::mul, {factor, values_.read(step.source, from, of_source, to)}));
     }
     if (total == nullptr) total = context_.number(0);
-    if (step.accumulate && values_.is_known(step.target, at))
-      values_.write(step.target, into, at, with_summand(values_.read(step.target, into, at, to), total), to);
-    else if (into >= 0 && (step.accumulate || memories_.is_cleared(into, step.target)))
-      values_.add(step.target, into, at, total, to);
-    else
-      values_.write(step.target, into, at, total, to);
+    put_sum(step, into, at, std::move(total), to);
   });
+}
+
+/// Sets an entry to a sum, or adds the sum to it.
+void NestSteps::put_sum(const kernel::Step& step, int into, const EntryIndices& at, NodePtr total, Statements& to) {
+  if (step.accumulate && values_.is_known(step.target, at))
+    values_.write(step.target, into, at, with_summand(values_.read(step.target, into, at, to), std::move(total)), to);
+  else if (into >= 0 && (step.accumulate || memories_.is_cleared(into, step.target)))
+    values_.add(step.target, into, at, std::move(total), to);
+  else
+    values_.write(step.target, into, at, std::move(total), to);
+}
+
+// --- products of arrays ---------------------------------------------------------------------------------------------
+
+/// Entry by entry. Summed indices that no loop gives are written out.
+void NestSteps::multiply(const kernel::Step& step, const Do& what, Statements& to) {
+  const auto& product = program_.product_of(step);
+  const int into = target_memory(step, what);
+  auto summed = program_.summed_axes(step);
+  std::erase_if(summed, [this](int axis) { return values_.indices.contains(axis); });
+  const int num_summed = program_.product_of_extents(summed);
+  each_entry(context_, step.target, values_.indices, [&](const EntryIndices& at) {
+    const auto component = static_cast<int>(at.at(component_axis(program_, step.target))->integer);
+    NodePtr total;
+    for (int number = 0; number < num_summed; ++number) {
+      const auto of_operands = numbered(program_, at, summed, number);
+      for (const auto& term : product.terms) {
+        if (term.target != component) continue;
+        const NodePtr a = operand(step.source, term.source, product.source_axes, of_operands, to),
+                      b = operand(product.factor, term.factor, product.factor_axes, of_operands, to);
+        if (NodePtr value = product_of(a, b); value != nullptr) total = with_summand(total, std::move(value));
+      }
+    }
+    if (total == nullptr && (step.accumulate || what.is_marched)) return;
+    put_sum(step, into, at, total == nullptr ? context_.number(0) : std::move(total), to);
+  });
+  values_.store_rest(step.target, into, to);
+}
+
+/// The entry of an array whose indices are those along the axes of a product.
+NodePtr NestSteps::operand(int array, int component, const std::vector<int>& axes, const EntryIndices& at,
+                           Statements& to) {
+  const auto& of = program_.array(array);
+  EntryIndices entry;
+  entry[of.axes.front()] = integer(component);
+  for (std::size_t i = 0; i < axes.size(); ++i) entry[of.axes[i + 1]] = at.at(axes[i]);
+  if (of.table < 0) return values_.read(array, values_.memory_of(array, -1), entry, to);
+  NodePtr col = integer(0);
+  for (const int axis : std::span(of.axes).subspan(1))
+    col = iadd(imul(col, integer(program_.extent(axis))), entry.at(axis));
+  return matrix_entry(program_.matrices[static_cast<std::size_t>(of.table)], integer(component), col);
 }
 
 NodePtr NestSteps::matrix_entry(const kernel::ReferenceMatrix& matrix, const NodePtr& row, const NodePtr& col) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/schedule/nest_loops.hpp>
 
+#include <algorithm>
+#include <span>
+
 #include <rafter/base/error.hpp>
 #include <rafter/schedule/common_keys.hpp>
 #include <rafter/schedule/mapping_keys.hpp>
@@ -19,6 +22,15 @@ Loop over_axis(const kernel::TensorProgram& program, int array, int direction, L
 Loop over_columns(const kernel::TensorProgram& program, int array) {
   const auto& axes = program.array(array).axes;
   return {{axes.begin() + 2, axes.end()}};
+}
+
+bool goes_by_entries(const kernel::TensorProgram& program, const kernel::Step& step) {
+  if (step.kind != kernel::StepKind::write || program.field_of(program.access(step.access)).trial_element == nullptr)
+    return false;
+  const auto& axes = program.array(step.source).axes;
+  return axes.size() == 3 && std::ranges::all_of(std::span(axes).subspan(1), [&](int axis) {
+           return program.axis(axis).kind == kernel::AxisKind::dof && program.axis(axis).direction < 0;
+         });
 }
 
 Nest nest_of(std::vector<Loop> loops, std::vector<Do> what) {

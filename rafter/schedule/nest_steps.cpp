@@ -11,7 +11,8 @@ NestSteps::NestSteps(Context& context, const Schedule& schedule)
       values_(context, schedule, memories_),
       stage_(context, {[this](const kernel::InputSlot& input) { return read(input.slot); },
                        [this](std::size_t i, NodePtr value, Statements& to) {
-                         write(program_.output_slots[i], std::move(value), to);
+                         const auto& slot = program_.output_slots[i];
+                         if (program_.has_points(slot.array)) write(slot, std::move(value), to);
                        }}) {}
 
 void NestSteps::perform(const Do& what, Statements& to) {
@@ -36,6 +37,10 @@ void NestSteps::perform(const Do& what, Statements& to) {
     return program_.moves(step, kernel::AccessKind::nodes) ? read_nodes(step, into, to) : read_field(step, into, to);
   case StepKind::contract:
     return apply_family(step, what, into, to);
+  case StepKind::multiply:
+    return multiply(step, what, to);
+  case StepKind::evaluate_cell:
+    return evaluate_cell(what, to);
   case StepKind::evaluate:
     return evaluate(what, to);
   case StepKind::write:
@@ -128,6 +133,14 @@ void NestSteps::evaluate(const Do& what, Statements& to) {
   };
   open(0);
   values_.indices = given;
+}
+
+void NestSteps::evaluate_cell(const Do& what, Statements& to) {
+  evaluation_ = &what;
+  stage_.at_cell(to);
+  for (std::size_t i = 0; i < program_.output_slots.size(); ++i)
+    if (const auto& slot = program_.output_slots[i]; slot.array >= 0 && !program_.has_points(slot.array))
+      write(slot, stage_.value(program_.function.outputs[i].node), to);
 }
 
 EntryIndices NestSteps::indices_of(const kernel::Slot& slot) const {

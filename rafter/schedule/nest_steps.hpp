@@ -32,6 +32,10 @@ private:
   int target_memory(const kernel::Step& step, const Do& what) const;
   void set_line(const kernel::Step& step, const Do& what, const EntryIndices& at, std::vector<NodePtr> line,
                 Statements& to);
+  void put_sum(const kernel::Step& step, int into, const EntryIndices& at, NodePtr total, Statements& to);
+  // Products of arrays.
+  void multiply(const kernel::Step& step, const Do& what, Statements& to);
+  NodePtr operand(int array, int component, const std::vector<int>& axes, const EntryIndices& at, Statements& to);
   void finish_sum(const kernel::Step& step, const Do& what, const EntryIndices& at, Statements& to);
   NodePtr matrix_entry(const kernel::ReferenceMatrix& matrix, const NodePtr& row, const NodePtr& col);
   const kernel::MatrixFamily& family_of(const kernel::Step& step) const { return program_.family(step.family); }
@@ -41,6 +45,7 @@ private:
 
   // The QFunction.
   void evaluate(const Do& what, Statements& to);
+  void evaluate_cell(const Do& what, Statements& to);
   EntryIndices indices_of(const kernel::Slot& slot) const;
   NodePtr read(const kernel::Slot& slot) const;
   void write(const kernel::Slot& slot, NodePtr value, Statements& to);
@@ -54,6 +59,7 @@ private:
   void read_dofs(const kernel::Step& step, int into, Statements& to);
   void read_nodes(const kernel::Step& step, int into, Statements& to);
   void write_field(const kernel::Step& step, int from, Statements& to);
+  void write_matrix(const kernel::Step& step, int from, Statements& to);
   void write_component(const kernel::Step& step, int from, Statements& to);
   void write_dofs(const kernel::Step& step, int from, Statements& to);
   void write_cell_vector(const kernel::Step& step, int from, Statements& to);

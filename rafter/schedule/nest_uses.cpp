@@ -233,6 +233,25 @@ std::vector<ArrayUse> uses_of(const kernel::TensorProgram& program, const Schedu
     write(step.target, what.to, opened);
     break;
   }
+  case StepKind::multiply: {
+    const auto& product = program.product_of(step);
+    const auto read_view = [&](int array, const std::vector<int>& axes) {
+      const auto& of = program.array(array);
+      if (of.table >= 0) return;
+      read(array, -1);
+      for (std::size_t i = 0; i < axes.size(); ++i)
+        if (axes[i] != of.axes[i + 1]) {
+          result.back().opened.push_back(of.axes[i + 1]);
+          result.back().in_place.push_back(axes[i]);
+        }
+    };
+    read_view(step.source, product.source_axes);
+    read_view(product.factor, product.factor_axes);
+    if (step.accumulate || what.is_marched) read(step.target, what.to);
+    write(step.target, what.to);
+    break;
+  }
+  case StepKind::evaluate_cell:
   case StepKind::evaluate:
     for (const int array : arrays_read(program, what))
       if (std::ranges::find(result, array, &ArrayUse::array) == result.end()) read(array, -1, axes_of_slots(array));

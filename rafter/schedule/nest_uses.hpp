@@ -13,6 +13,7 @@ struct ArrayUse {
   int memory = -1; ///< memory that the use names; -1: it names none
   bool writes = false;
   std::vector<int> opened{};         ///< axes whose indices it does not take from loops, even where these give them
+  std::vector<int> in_place{};       ///< axes whose indices it takes instead of those (kernel::Product)
   const Do* what = nullptr;          ///< what uses it
   int number = 0;                    ///< place of `what` in the order in which all is done
   int stretch = 0;                   ///< number of the part of a nest, between its child nests, in which that is

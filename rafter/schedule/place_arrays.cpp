@@ -60,10 +60,16 @@ private:
     return std::ranges::all_of(uses, [&](const ArrayUse* use) {
       if (use->stretch != uses.front()->stretch || use->what->action != Do::Action::step || !gives_none(use->opened))
         return false;
+      const auto is_given = [&](int axis) {
+        return std::ranges::any_of(use->around, [&](const Nest* around) { return gives(*around, axis); });
+      };
+      if (std::ranges::any_of(use->in_place, is_given)) return false; // registers have no variable index
       const auto& step = program_.step(use->what->step);
       if (program_.contracts(step)) // numbers that are the same in all lanes stand in memory
         return use->what->rows == 0 && (how_.points_in_lanes == 0 || use->writes || program_.direction_of(step) != 0);
-      if (step.kind == StepKind::evaluate || program_.contracts(step, FamilyKind::weights)) return true;
+      if (step.kind == StepKind::evaluate || step.kind == StepKind::evaluate_cell || step.kind == StepKind::multiply ||
+          program_.contracts(step, FamilyKind::weights) || goes_by_entries(program_, step))
+        return true;
       const bool goes_by_components = program_.moves(step, AccessKind::input) ||
                                       program_.moves(step, AccessKind::output) ||
                                       program_.contracts(step, FamilyKind::butterflies);
@@ -108,6 +114,8 @@ private:
         keeps_component = keeps_component || is_kept;
       else if (is_kept && program_.axis(each).direction >= 0)
         kept.push_back(program_.axis(each).direction);
+      else if (!is_kept && program_.axis(each).direction < 0)
+        memory.drops.push_back(each);
     }
     std::ranges::sort(kept, std::greater<>()); // the last reference axis is the slowest
     kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
@@ -154,7 +162,9 @@ private:
       Memory* best = nullptr;
       int least = 0;
       for (auto& before : result) {
-        if (before.space != memory.space || before.keeps != memory.keeps || before.layer != memory.layer) continue;
+        if (before.space != memory.space || before.keeps != memory.keeps || before.drops != memory.drops ||
+            before.layer != memory.layer)
+          continue;
         const Memory both = joined(before, memory);
         const int growth = size_of(program_, both) - size_of(program_, before);
         const bool moves = growth > 0 || both.is_of_component != before.is_of_component; // what stands there already

@@ -203,6 +203,7 @@ void PointStage::at_point(Statements& to) {
     switch (output.kind) {
     case OutputKind::test:
     case OutputKind::test_pair:
+    case OutputKind::inverse_map:
       access_.write(i, result, to);
       break;
     case OutputKind::integral: {

@@ -30,6 +30,8 @@ public:
   /// All the rest, and the outputs.
   void at_point(Statements& to);
 
+  NodePtr value(form::NodeId id) const; ///< of a node that has been computed
+
   /// The values that are known, which hold as long as the loops do in which they were computed.
   using Values = std::map<form::NodeId, NodePtr>;
   const Values& known() const { return values_; }
@@ -42,7 +44,6 @@ public:
 private:
   void emit(unsigned allowed, Statements& to);
   void write_stored(const std::string& role, NodePtr entry, NodePtr value, Statements& to) const;
-  NodePtr value(form::NodeId id) const;
   NodePtr atom(const form::Atom& atom);
   NodePtr reference_coordinate(int axis);
   NodePtr point_number() const;

@@ -13,7 +13,8 @@ namespace {
 bool keeps(const kernel::TensorProgram& program, const Memory& memory, int axis) {
   const auto& of = program.axis(axis);
   if (of.kind == kernel::AxisKind::component) return !memory.is_of_component;
-  return of.direction < 0 || std::ranges::find(memory.keeps, of.direction) != memory.keeps.end();
+  if (of.direction < 0) return std::ranges::find(memory.drops, axis) == memory.drops.end();
+  return std::ranges::find(memory.keeps, of.direction) != memory.keeps.end();
 }
 /// The largest extent along the last reference axis of the arrays in a memory.
 int num_layers(const kernel::TensorProgram& program, const Memory& memory) {
@@ -118,7 +119,11 @@ std::vector<int> arrays_read(const kernel::TensorProgram& program, const Do& wha
   if (what.action != Do::Action::step) return {};
   const auto& step = program.step(what.step);
   std::vector<int> result;
-  if (step.source >= 0) result.push_back(step.source);
+  const auto add = [&](int array) {
+    if (program.array(array).table < 0) result.push_back(array);
+  };
+  if (step.source >= 0) add(step.source);
+  if (step.kind == StepKind::multiply) add(program.product_of(step).factor);
   if (step.kind == StepKind::evaluate)
     for (const auto& input : program.input_slots) result.push_back(input.slot.array);
   return result;
@@ -128,10 +133,14 @@ std::vector<int> arrays_made(const kernel::TensorProgram& program, const Do& wha
   if (what.action == Do::Action::clear) return {what.array};
   if (what.action != Do::Action::step) return {};
   const auto& step = program.step(what.step);
-  if (step.kind != StepKind::evaluate) return step.target >= 0 ? std::vector{step.target} : std::vector<int>{};
+  const bool is_of_cell = step.kind == StepKind::evaluate_cell;
+  if (step.kind != StepKind::evaluate && !is_of_cell)
+    return step.target >= 0 ? std::vector{step.target} : std::vector<int>{};
   std::vector<int> result;
   for (const auto& output : program.output_slots)
-    if (output.array >= 0 && std::ranges::find(result, output.array) == result.end()) result.push_back(output.array);
+    if (output.array >= 0 && program.has_points(output.array) != is_of_cell &&
+        std::ranges::find(result, output.array) == result.end())
+      result.push_back(output.array);
   return result;
 }
 

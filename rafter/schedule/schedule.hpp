@@ -45,8 +45,8 @@ struct Memory {
   std::string name;
   Space space = Space::work;
   /// Reference axes along which it keeps an index. Indices of components, and those that count along no reference axis,
-  /// are kept in any case, but for `is_of_component`; the loops around every use give the others. Entries have the
-  /// order of the axes of arrays, the last fastest.
+  /// are kept in any case, but for `is_of_component` and `drops`; the loops around every use give the others. Entries
+  /// have the order of the axes of arrays, the last fastest.
   std::vector<int> keeps;
   /// Arrays by place: places stand one after the other, and the arrays of one stand there in turn.
   std::vector<std::vector<int>> places;
@@ -60,6 +60,7 @@ struct Memory {
   int points_in_lanes = 0;
   bool has_cells = false; ///< `points_in_lanes`: holds all cells of a sub-batch, one after the other
   int spare = 0;          ///< entries behind all others
+  std::vector<int> drops{}; ///< axes of the program along no reference axis whose indices it does not keep
 };
 
 /// What is done in a nest, with the indices that the loops around it give. Indices that they leave open are written

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <rafter/base/error.hpp>
+
 namespace rafter::schedule {
 
 void each_entry(const Context& context, int array, const EntryIndices& given,
@@ -111,6 +113,8 @@ Placement ScheduleMemories::placement(int number, int array, const kernel::Acces
 }
 
 NodePtr ScheduleMemories::load(int number, int array, const EntryIndices& at) const {
+  if (number < 0)
+    throw base::InternalError("schedule: an entry of " + program_.array(array).name + " stands in no register");
   return context_.load(memory(number).name, context_.work_entry(entry(number, array, at)));
 }
 void ScheduleMemories::store(int number, int array, const EntryIndices& at, NodePtr value, Statements& to) const {

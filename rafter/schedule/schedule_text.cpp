@@ -99,8 +99,15 @@ private:
       return with_memories(what, "read " + name_of(step.target));
     case StepKind::write:
       return with_memories(what, "write " + name_of(step.source) + way_of_adding(program_.access(step.access)));
+    case StepKind::evaluate_cell:
+      return with_memories(what, "evaluate cell");
     case StepKind::evaluate:
       return with_memories(what, "evaluate");
+    case StepKind::multiply:
+      return with_memories(what,
+                           fmt::format("{} {}= {} * {}", name_of(step.target),
+                                       step.accumulate || what.is_marched ? "+" : "", name_of(step.source),
+                                       name_of(program_.product_of(step).factor)));
     case StepKind::contract:
       break;
     }

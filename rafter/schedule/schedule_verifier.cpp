@@ -186,11 +186,16 @@ private:
                    name_of(step.target) + " is changed in place, but in two memories");
     if (program_.moves(step, AccessKind::input) || program_.moves(step, AccessKind::output)) {
       const auto& array = program_.array(step.kind == StepKind::read ? step.target : step.source);
+      const bool is_matrix = program_.field_of(program_.access(step.access)).trial_element != nullptr;
       const auto dofs = std::span(array.axes).subspan(1);
-      require_that(!is_bound(array.axes.front()) ||
+      require_that(is_matrix || !is_bound(array.axes.front()) ||
                        std::ranges::none_of(dofs, [&](int axis) { return is_bound(axis); }),
                    "loops give a component and a dof of " + array.name + ", which is moved by components or by dofs");
     }
+    if (step.kind == StepKind::multiply)
+      for (const int axis : program_.summed_axes(step))
+        require_that(what.is_marched || !is_bound(axis),
+                     "loops give the index " + name_of_axis(axis) + ", which is summed");
     if (!program_.contracts(step)) return;
     const auto& family = program_.family(step.family);
     for (const int axis : family.cols)

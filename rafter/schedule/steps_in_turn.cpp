@@ -7,6 +7,7 @@
 #include <rafter/schedule/lowering.hpp>
 #include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/schedule/place_arrays.hpp>
+#include <rafter/schedule/point_loops.hpp>
 
 namespace rafter::schedule {
 
@@ -28,6 +29,10 @@ public:
     const bool has_integrals = kernel::has_output(program_.function, kernel::OutputKind::integral);
     if (has_integrals) add({.action = Do::Action::begin_integrals});
     for (std::size_t i = 0; i < program_.steps.size();) {
+      if (is_of_point_loops(program_.steps[i])) {
+        ++i;
+        continue;
+      }
       const std::size_t together = num_together(i);
       if (together > 0 || is_product_in_text(program_.steps[i]))
         add_together(i, std::max<std::size_t>(together, 1), together > 0);
@@ -37,6 +42,8 @@ public:
         of_subbatch_.emplace_back(nest_of(static_cast<int>(i)));
       i += std::max<std::size_t>(together, 1);
     }
+    if (has_point_loops())
+      for (auto& entry : point_loops(program_, plan_)) of_subbatch_.push_back(std::move(entry));
     if (has_integrals) add({.action = Do::Action::end_integrals});
     end_subbatches();
     place_arrays(program_, plan_, schedule_, {.has_turns = false});
@@ -44,6 +51,11 @@ public:
   }
 
 private:
+  /// Programs with products have loops over points and functions, behind all that reads and interpolates fields.
+  bool has_point_loops() const { return !program_.products.empty(); }
+  bool is_of_point_loops(const Step& step) const {
+    return has_point_loops() && step.kind != StepKind::read && step.kind != StepKind::contract;
+  }
   int array_of(const Step& step) const { return step.target >= 0 ? step.target : step.source; }
   int components_of(const Step& step) const { return program_.num_components(array_of(step)); }
   std::vector<int> axes_of(int array) const { return program_.array(array).axes; }

@@ -110,9 +110,16 @@ kernel::ProgramInput KernelLowering::program_input(const kernel::QFunction& func
 
 /// Plans that differ in contraction and cut have programs of their own.
 kernel::TensorProgram& KernelLowering::program(const schedule::Plan& plan) {
-  const std::pair key{plan[schedule::key::contraction], plan[schedule::key::factors]};
+  namespace key_of = schedule::key;
+  const auto derivatives = plan[key_of::derivatives];
+  const std::tuple key{plan[key_of::contraction], plan[key_of::factors], derivatives};
   const auto known = programs_.find(key);
   if (known != programs_.end()) return known->second;
+  if (plan[key_of::contraction] == kernel::Contraction::pointwise) {
+    auto input = program_input(*kernel_.of_derivatives, plan[key_of::contraction]);
+    input.shares_derivatives = derivatives == schedule::DerivativePlace::ahead;
+    return programs_[key] = kernel::build_program(input);
+  }
   const auto& choice = kernel_.choice_of(plan);
   const bool has_grid = plan[schedule::key::contraction] != kernel::Contraction::dense;
   const auto& function = has_grid ? choice.on_grid : choice.functions.main;

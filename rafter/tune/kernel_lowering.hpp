@@ -13,6 +13,7 @@
 #include <rafter/kernel/qfunction.hpp>
 #include <rafter/kernel/tensor_program.hpp>
 #include <rafter/schedule/mapping.hpp>
+#include <rafter/schedule/point_loops.hpp>
 #include <rafter/space/layout.hpp>
 #include <rafter/tune/plan_lowering.hpp>
 
@@ -44,6 +45,9 @@ inline auto members(const CellSpecification& value) {
 struct CellKernel {
   CellSpecification cell;
   std::vector<kernel::Choice> choices; ///< ways to cut the QFunction, the default first
+  /// Of cell matrices: coefficients of pairs of functions that are differentiated along physical axes
+  /// (Contraction::pointwise). Nothing where this contraction does not apply.
+  std::optional<kernel::QFunction> of_derivatives;
   /// Rows of the data per cell divided by batches; below 1 where batches of equal cells share a row.
   double data_rows_per_batch = 1;
   schedule::Target target;
@@ -106,7 +110,9 @@ private:
 
   CellKernel kernel_;
   std::shared_ptr<kernel::DenseTables> tables_ = kernel::make_dense_tables(); ///< shared by all programs of the kernel
-  std::map<std::pair<kernel::Contraction, kernel::FactorStorage>, kernel::TensorProgram> programs_;
+  /// By contraction, cut and, with Contraction::pointwise, the place of derivatives.
+  std::map<std::tuple<kernel::Contraction, kernel::FactorStorage, schedule::DerivativePlace>, kernel::TensorProgram>
+      programs_;
   std::map<std::string, Loops> loops_; ///< key: text of the plan without compiler and flags
 };
 

@@ -11,12 +11,14 @@
 #include <rafter/kernel/cell_matrices.hpp>
 #include <rafter/kernel/cut.hpp>
 #include <rafter/kernel/folding.hpp>
+#include <rafter/kernel/point_matrices.hpp>
 #include <rafter/kernel/separable.hpp>
 #include <rafter/operator/generate/kernel_target.hpp>
 #include <rafter/schedule/cell_per_item.hpp>
 #include <rafter/schedule/contraction_keys.hpp>
 #include <rafter/schedule/counts.hpp>
 #include <rafter/schedule/mapping_keys.hpp>
+#include <rafter/schedule/point_loops.hpp>
 #include <rafter/space/layout.hpp>
 #include <rafter/tune/candidates.hpp>
 #include <rafter/tune/unweighed_plans.hpp>
@@ -44,6 +46,17 @@ tune::CellKernel cell_kernel(const KernelSpecification& specification) {
   if (sizes.num_batches > 0)
     result.data_rows_per_batch = static_cast<double>(sizes.num_data_rows) / static_cast<double>(sizes.num_batches);
   return result;
+}
+
+/// The pair coefficients of a matrix of cells by physical derivatives, where its tables are small enough.
+std::optional<kernel::QFunction> pairs_of_derivatives(const KernelSpecification& specification) {
+  const auto& cell = specification.cell;
+  if (specification.purpose != Purpose::matrix || cell.is_facet()) return std::nullopt;
+  const auto function = kernel::keep_derivatives(specification.parts, specification.shape(), cell.map);
+  kernel::ProgramInput input{.fields = cell.fields,
+                             .function = kernel::pair_coefficients(function, specification.trial_components)};
+  if (!kernel::has_point_matrices(input)) return std::nullopt;
+  return std::move(input.function);
 }
 
 kernel::QFunction integrand(const KernelSpecification& specification) {
@@ -118,6 +131,7 @@ KernelGenerator::KernelGenerator(const KernelSpecification& specification, const
 /// Adds the ways to cut the QFunction.
 tune::CellKernel KernelGenerator::with_choices(tune::CellKernel result) {
   result.target = options_.target->target;
+  result.of_derivatives = pairs_of_derivatives(specification_);
   const auto function = integrand(specification_);
   function_text_ = kernel::to_string(function);
   const auto& machine = planner().options().machine;
@@ -243,6 +257,11 @@ schedule::Plan KernelGenerator::usual_plan() const {
   auto plan = tune::plan_usual(factors, specification_.cell.fields.batches.cells_per_batch, register_width(),
                                kernel().target, options_.plan.get());
   if (!options_.plan) plan.set(key::scatter, usual_scatter(specification_, options_));
+  if (is_matrix() && options_.plan)
+    for (const auto* of_matrices : {static_cast<const schedule::Key*>(&key::contraction),
+                                    static_cast<const schedule::Key*>(&key::order),
+                                    static_cast<const schedule::Key*>(&key::derivatives)})
+      of_matrices->read(plan, of_matrices->text(*options_.plan));
   if (is_single(specification_, options_)) plan = computing_in_floats(plan);
   if (is_facet()) plan.set(key::unroll, 0); // tables are data: those of most facets depend on the number of the facet
   if (is_quick) take_quick_flags(plan);
@@ -306,7 +325,9 @@ kernel::Contraction KernelGenerator::contraction(kernel::Contraction asked, bool
   using kernel::Contraction;
   if (has_facets) return Contraction::dense;
   const bool is_tensor = kernel::has_tensor_factors(specification_.shape(), specification_.cell.fields);
+  if (is_matrix() && asked == Contraction::pointwise && kernel().of_derivatives) return asked;
   if (is_matrix()) return is_tensor ? Contraction::collocated : Contraction::dense;
+  if (asked == Contraction::pointwise) asked = Contraction::collocated;
   if (is_tensor) {
     const bool is_other = asked == Contraction::modal || (asked == Contraction::separable && !is_separable_);
     return is_other ? Contraction::collocated : asked;
