@@ -320,7 +320,6 @@ private:
     for (const int axis : std::span(target.axes).subspan(1))
       require(is_along(product.source_axes, axis) || is_along(product.factor_axes, axis),
               "no array of a product has the index " + program_.axis(axis).name + " of " + target.name);
-    std::vector<char> is_made(static_cast<std::size_t>(program_.num_components(step.target)), 0);
     for (const auto& term : product.terms) {
       const auto is_of = [&](int component, int of) {
         return component >= 0 && component < program_.num_components(of);
@@ -328,10 +327,7 @@ private:
       require(is_of(term.target, step.target) && is_of(term.source, step.source) &&
                   is_of(term.factor, product.factor),
               "a term of a product for " + target.name + " has an unknown component");
-      is_made[static_cast<std::size_t>(term.target)] = 1;
     }
-    require(step.accumulate || std::ranges::count(is_made, 0) == 0,
-            "a component of " + target.name + " has no term of its product");
   }
   /// Checks that the axes by which a product chooses entries of an array have its extents.
   void check_view(const TensorArray& of, const std::vector<int>& axes) const {

@@ -10,8 +10,10 @@
 #include <rafter/base/text.hpp>
 #include <rafter/operator/generate/kernel_target.hpp>
 #include <rafter/operator/generate/matrix_builder.hpp>
+#include <rafter/schedule/common_keys.hpp>
 #include <rafter/schedule/mapping.hpp>
 #include <rafter/schedule/plan.hpp>
+#include <rafter/schedule/point_loops.hpp>
 
 namespace rafter::problem {
 namespace {
@@ -84,6 +86,13 @@ bool is_same_without(const AskedKey& asked, const std::vector<std::string>& word
   }
 }
 
+/// Says whether matrices of cells alone follow a key of the plan, whoever asks for them later.
+bool is_of_matrices(const std::string& key, const schedule::Plan& plan) {
+  namespace of = schedule::key;
+  return plan[of::contraction] == kernel::Contraction::pointwise &&
+         (key == of::contraction.name || key == of::order.name || key == of::derivatives.name);
+}
+
 } // namespace
 
 void warn_of_unused_plan_keys(const std::string& name, const op::GeneratedForm& built,
@@ -101,6 +110,7 @@ void warn_of_unused_plan_keys(const std::string& name, const op::GeneratedForm& 
     if (equals == std::string::npos) continue; // the word "default"
     AskedKey asked{i, words[i].substr(0, equals), {}};
     asked.value = value_of(schedule::parse_plan(words[i], *built.options.plan), asked.key);
+    if (is_of_matrices(asked.key, *built.options.plan)) continue;
     const auto warn = [&](const std::string& reason) {
       base::warn(fmt::format("{}: {} is not used: {}", name, words[i], reason));
     };
