@@ -57,6 +57,7 @@ Contraction BasisTables::contraction() const {
   case Contraction::collocated:
   case Contraction::separable:
   case Contraction::pointwise:
+  case Contraction::cell_matrices:
     break;
   }
   return Contraction::collocated;

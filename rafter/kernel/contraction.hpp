@@ -13,9 +13,10 @@ enum class Contraction : std::uint8_t {
   per_derivative, ///< sum factorisation with one chain of 1D contractions per slot
   collocated, ///< sum factorisation that interpolates once and differentiates in the points with the square 1D matrix
   separable, ///< integrals along each axis as 1D matrices, for tensor cells with coefficients that are constant on each
-  pointwise  ///< cell matrices alone: sums over points and pairs of functions, by their physical derivatives
+  pointwise, ///< cell matrices alone: sums over points and pairs of functions, by their physical derivatives
+  cell_matrices ///< no reference matrices: products with the matrix of each cell, which set-up stores
 };
-constexpr Contraction last_contraction = Contraction::pointwise;
+constexpr Contraction last_contraction = Contraction::cell_matrices;
 std::string_view name(Contraction contraction);
 inline bool has_dense_products(Contraction contraction) {
   return contraction == Contraction::dense || contraction == Contraction::modal;

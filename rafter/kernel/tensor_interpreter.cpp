@@ -240,6 +240,11 @@ void apply_in_place(const TensorProgram& program, const Step& step, const CellDa
 
 void read(const TensorProgram& program, const Step& step, const CellData& data, Values& target) {
   const auto& access = program.access(step.access);
+  if (access.kind == AccessKind::stored) {
+    for (std::size_t i = 0; i < target.size(); ++i)
+      target[i] = data.stored_cell.at(static_cast<std::size_t>(access.places[i]));
+    return;
+  }
   if (access.kind == AccessKind::nodes) { // shape (node, axis), where arrays have (axis, node)
     const auto dim = static_cast<std::size_t>(program.tdim);
     each_dof(program, step.target, access, program.geometry->num_dofs(),
@@ -255,6 +260,12 @@ void read(const TensorProgram& program, const Step& step, const CellData& data, 
 
 void write(const TensorProgram& program, const Step& step, const Values& source, CellResult& result) {
   const auto& access = program.access(step.access);
+  if (access.kind == AccessKind::stored) {
+    result.stored_cell.resize(static_cast<std::size_t>(program.num_stored));
+    for (std::size_t i = 0; i < source.size(); ++i)
+      if (access.places[i] >= 0) result.stored_cell[static_cast<std::size_t>(access.places[i])] = source[i];
+    return;
+  }
   const auto field = static_cast<std::size_t>(access.field);
   const int num_dofs = program.outputs[field].num_dofs();
   each_dof(program, step.source, access, num_dofs, [&](std::size_t at, std::size_t c, std::size_t i) {

@@ -28,7 +28,7 @@ bool has_tensor_factors(element::Shape shape, const CellFields& fields) {
 
 namespace {
 
-constexpr std::array contraction_names{"dense", "modal", "per-derivative", "collocated", "separable", "pointwise"};
+constexpr std::array contraction_names{"dense", "modal", "per-derivative", "collocated", "separable", "pointwise", "cell-matrices"};
 static_assert(contraction_names.size() == static_cast<std::size_t>(last_contraction) + 1);
 constexpr std::array step_names{"read", "contract", "multiply", "evaluate cell", "evaluate", "write"};
 
@@ -192,6 +192,7 @@ std::string TensorProgram::to_string() const {
   };
   const auto access_text = [](const Access& of) {
     if (of.kind == AccessKind::nodes) return std::string("nodes");
+    if (of.kind == AccessKind::stored) return std::string("stored");
     return fmt::format("{} {}", of.kind == AccessKind::input ? "input" : "output", of.field);
   };
   for (const auto& step : steps) {

@@ -194,7 +194,8 @@ inline auto members(const BatchLayout& value) {
 enum class AccessKind : std::uint8_t {
   input,  ///< dofs of an input field
   output, ///< dofs of an output field, or its cell matrices
-  nodes   ///< nodes of the geometry
+  nodes,  ///< nodes of the geometry
+  stored  ///< numbers that set-up stores for the cell: it writes them, and the kernel that it is for reads them
 };
 
 /// The way between an array, shape (component, dof...), and memory outside.
@@ -204,6 +205,8 @@ struct Access {
   /// Place of each dof among the numbers of a component: of symmetric elements they stand by sectors of reflections,
   /// and the children of a cell fill one array. -1: another field has this dof, and the access leaves it alone. Either
   /// all dofs of an entity have places, or none has. Empty: the dofs fill the whole array in their order.
+  /// Of stored numbers: place of each entry of the array, of all components, among the numbers of the cell. Entries
+  /// that are equal may have one place; -1: it is not written.
   std::vector<int> places{};
   int place_of(int dof) const { return places.empty() ? dof : places[static_cast<std::size_t>(dof)]; }
   bool operator==(const Access&) const = default;
@@ -264,6 +267,7 @@ struct TensorProgram {
   std::vector<Folding> foldings;
   std::vector<Product> products;
   std::vector<Step> steps;
+  int num_stored = 0; ///< numbers of a cell that accesses of kind stored read or write
 
   /// The field that an access reads or writes.
   const FieldUse& field_of(const Access& access) const {

@@ -155,6 +155,9 @@ private:
     is_written_[static_cast<std::size_t>(i)] = 1;
   }
   void check_access(const Access& access) const {
+    if (access.kind == AccessKind::stored)
+      return require(std::ranges::all_of(access.places, [this](int p) { return p >= -1 && p < program_.num_stored; }),
+                     "a place of a stored number does not exist");
     if (access.kind == AccessKind::nodes)
       return require(program_.geometry != nullptr, "geometry nodes without an element");
     const auto& fields = access.kind == AccessKind::input ? program_.inputs : program_.outputs;
@@ -163,12 +166,15 @@ private:
   const Access& access_of(const Step& step, bool is_read) const {
     require(step.access >= 0 && step.access < static_cast<int>(program_.accesses.size()), "unknown access");
     const auto& access = program_.access(step.access);
-    require((access.kind != AccessKind::output) == is_read, "an access goes the other way");
+    require(access.kind == AccessKind::stored || (access.kind != AccessKind::output) == is_read,
+            "an access goes the other way");
     return access;
   }
   /// Checks that the array has a place for each dof that the access moves, and for no two of them the same.
   void check_places(int i, const Access& access) const {
     const auto& a = array(i);
+    if (access.kind == AccessKind::stored)
+      return require(std::ssize(access.places) == program_.size(i), "one place per entry of " + a.name + " is needed");
     const bool is_of_nodes = access.kind == AccessKind::nodes;
     const int components = is_of_nodes ? program_.tdim : program_.field_of(access).components,
               num_dofs = is_of_nodes ? program_.geometry->num_dofs() : program_.field_of(access).num_dofs(),
@@ -194,7 +200,7 @@ private:
     require(mask.access >= 0 && mask.access < static_cast<int>(program_.accesses.size()),
             "a mask of an unknown access");
     const auto& access = program_.access_of(mask);
-    require(access.kind != AccessKind::nodes, "a mask of geometry nodes");
+    require(access.kind != AccessKind::nodes && access.kind != AccessKind::stored, "a mask of what is no field");
     require(mask.components == 1 || mask.components == program_.field_of(access).components,
             "a mask has other components than its field");
   }
@@ -203,6 +209,11 @@ private:
   bool completes_target(const Step& step) {
     if (program_.contracts(step, FamilyKind::masks)) return false;
     if (step.kind != StepKind::read) return true;
+    if (program_.moves(step, AccessKind::stored)) {
+      require(std::ranges::count(program_.access(step.access).places, -1) == 0,
+              "an entry of " + array(step.target).name + " is read from no place");
+      return true;
+    }
     const auto& places = program_.access(step.access).places;
     if (places.empty()) return true;
     const auto& a = array(step.target);

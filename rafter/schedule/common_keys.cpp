@@ -111,6 +111,7 @@ constexpr KeyOf<kernel::FactorStorage> factors{
                         factors_number, kernel::factor_storage_names},
      .initial = KeyOf<kernel::FactorStorage>::number(kernel::FactorStorage::store_merged),
      .shared = 0.6,
+     .matters = [](const Plan& plan) { return plan[contraction] != kernel::Contraction::cell_matrices; },
      .tried = factors_tried}};
 constexpr KeyOf<const Mapping&> mapping{
     {.name = "mapping",

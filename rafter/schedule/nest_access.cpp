@@ -86,6 +86,50 @@ void NestSteps::write_field(const kernel::Step& step, int from, Statements& to) 
   scatter(context_, access, memories_.name(from), memories_.placement(from, step.source, access), to);
 }
 
+/// Place of an entry of an array among what set-up stores; null: it has none.
+NodePtr NestSteps::stored_entry(const kernel::Step& step, int array, const EntryIndices& at) {
+  const NodePtr component = imul(at.at(component_axis(program_, array)), integer(program_.num_entries(array)));
+  const NodePtr number = iadd(component, number_in_cell(context_, array, at));
+  const auto& places = program_.access(step.access).places;
+  if (number->kind != Kind::integer) return stored_number(iload(context_.integers("stored_places", places), number));
+  const int place = places[static_cast<std::size_t>(number->integer)];
+  return place < 0 ? nullptr : stored_number(integer(place));
+}
+NodePtr NestSteps::stored_number(const NodePtr& place) {
+  return context_.cell_entry(iadd(imul(context_.data_row(), integer(program_.num_stored)), place));
+}
+
+void NestSteps::read_stored(const kernel::Step& step, int into, Statements& to) {
+  const std::string stored = context_.global(role::stored_cell);
+  each_entry(context_, step.target, values_.indices, [&](const EntryIndices& at) {
+    values_.write(step.target, into, at, context_.fetch(stored, stored_entry(step, step.target, at)), to);
+  });
+}
+
+void NestSteps::write_stored(const kernel::Step& step, int from, Statements& to) {
+  constexpr int most_in_text = 128;
+  const std::string stored = context_.global(role::stored_cell, 0, Type::real, true);
+  if (from >= 0 && is_of_whole_cell(step.source) && program_.size(step.source) > most_in_text) {
+    std::vector<int> entries, places;
+    for (int i = 0; i < program_.size(step.source); ++i)
+      if (const int place = program_.access(step.access).places[static_cast<std::size_t>(i)]; place >= 0) {
+        entries.push_back(i);
+        places.push_back(place);
+      }
+    const std::string i = context_.fresh("i");
+    const NodePtr entry = iload(context_.integers("stored_entries", entries), variable(i)),
+                  place = iload(context_.integers("stored_places", places), variable(i));
+    const NodePtr value = context_.fitting(stored, context_.load(memories_.name(from), context_.work_entry(entry)));
+    to.push_back(loop(i, integer(std::ssize(entries)), store(stored, stored_number(place), value)));
+    return;
+  }
+  each_entry(context_, step.source, values_.indices, [&](const EntryIndices& at) {
+    const NodePtr entry = stored_entry(step, step.source, at);
+    if (entry == nullptr) return;
+    to.push_back(store(stored, entry, context_.fitting(stored, values_.value(step.source, from, at))));
+  });
+}
+
 /// The entries of cell matrices whose indices the loops around leave open.
 void NestSteps::write_matrix(const kernel::Step& step, int from, Statements& to) {
   const std::string matrices = context_.global(role::output_vector, 0, Type::real, true);

@@ -25,9 +25,13 @@ Loop over_columns(const kernel::TensorProgram& program, int array) {
 }
 
 bool goes_by_entries(const kernel::TensorProgram& program, const kernel::Step& step) {
-  if (step.kind != kernel::StepKind::write || program.field_of(program.access(step.access)).trial_element == nullptr)
-    return false;
-  const auto& axes = program.array(step.source).axes;
+  if (step.access < 0) return false;
+  const auto& access = program.access(step.access);
+  const bool is_matrix =
+      access.kind == kernel::AccessKind::stored ||
+      (access.kind == kernel::AccessKind::output && program.field_of(access).trial_element != nullptr);
+  if (!is_matrix) return false;
+  const auto& axes = program.array(step.kind == kernel::StepKind::read ? step.target : step.source).axes;
   return axes.size() == 3 && std::ranges::all_of(std::span(axes).subspan(1), [&](int axis) {
            return program.axis(axis).kind == kernel::AxisKind::dof && program.axis(axis).direction < 0;
          });

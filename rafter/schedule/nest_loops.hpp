@@ -14,8 +14,8 @@ Loop over_axis(const kernel::TensorProgram& program, int array, int direction, L
 /// Over the columns along the last reference axis: the other axes behind that of components, counted as one.
 Loop over_columns(const kernel::TensorProgram& program, int array);
 
-/// Says whether a step writes cell matrices from an array that has an axis of test and one of trial functions, so that
-/// it goes entry by entry.
+/// Says whether a step reads or writes cell matrices from an array that has an axis of test and one of trial functions,
+/// so that it goes entry by entry.
 bool goes_by_entries(const kernel::TensorProgram& program, const kernel::Step& step);
 
 /// A nest whose body is done in this order.

@@ -34,6 +34,7 @@ void NestSteps::perform(const Do& what, Statements& to) {
   const int into = what.is_in_registers || step.target < 0 ? -1 : values_.memory_of(step.target, what.to);
   switch (step.kind) {
   case StepKind::read:
+    if (program_.moves(step, kernel::AccessKind::stored)) return read_stored(step, into, to);
     return program_.moves(step, kernel::AccessKind::nodes) ? read_nodes(step, into, to) : read_field(step, into, to);
   case StepKind::contract:
     return apply_family(step, what, into, to);
@@ -44,6 +45,8 @@ void NestSteps::perform(const Do& what, Statements& to) {
   case StepKind::evaluate:
     return evaluate(what, to);
   case StepKind::write:
+    if (program_.moves(step, kernel::AccessKind::stored))
+      return write_stored(step, values_.memory_of(step.source, what.from), to);
     return write_field(step, values_.memory_of(step.source, what.from), to);
   }
 }

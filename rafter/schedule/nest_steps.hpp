@@ -59,6 +59,10 @@ private:
   void read_dofs(const kernel::Step& step, int into, Statements& to);
   void read_nodes(const kernel::Step& step, int into, Statements& to);
   void write_field(const kernel::Step& step, int from, Statements& to);
+  void read_stored(const kernel::Step& step, int into, Statements& to);
+  void write_stored(const kernel::Step& step, int from, Statements& to);
+  NodePtr stored_entry(const kernel::Step& step, int array, const EntryIndices& at);
+  NodePtr stored_number(const NodePtr& place);
   void write_matrix(const kernel::Step& step, int from, Statements& to);
   void write_component(const kernel::Step& step, int from, Statements& to);
   void write_dofs(const kernel::Step& step, int from, Statements& to);

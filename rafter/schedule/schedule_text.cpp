@@ -74,6 +74,7 @@ private:
   }
   /// Cell matrices are not added, and cells of lists do not store what they touch first.
   std::string way_of_adding(const kernel::Access& access) const {
+    if (access.kind == kernel::AccessKind::stored) return std::string();
     const bool is_matrix = program_.field_of(access).trial_element != nullptr;
     if (is_matrix || (program_.batches.has_lists && schedule_.way == Way::first_touch)) return "";
     return fmt::format(" {}", name(schedule_.way));

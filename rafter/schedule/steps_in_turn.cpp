@@ -29,6 +29,11 @@ public:
     const bool has_integrals = kernel::has_output(program_.function, kernel::OutputKind::integral);
     if (has_integrals) add({.action = Do::Action::begin_integrals});
     for (std::size_t i = 0; i < program_.steps.size();) {
+      if (reads_matrix(program_.steps[i])) {
+        of_subbatch_.emplace_back(product_with_stored(static_cast<int>(i)));
+        i += 2;
+        continue;
+      }
       if (is_of_point_loops(program_.steps[i])) {
         ++i;
         continue;
@@ -52,7 +57,20 @@ public:
 
 private:
   /// Programs with products have loops over points and functions, behind all that reads and interpolates fields.
-  bool has_point_loops() const { return !program_.products.empty(); }
+  bool has_point_loops() const { return program_.contraction == kernel::Contraction::pointwise; }
+  bool reads_matrix(const Step& step) const {
+    return step.kind == StepKind::read && program_.moves(step, kernel::AccessKind::stored);
+  }
+  /// A stored matrix is read as it is multiplied by, row by row where it is large.
+  Nest product_with_stored(int number) const {
+    constexpr int most_in_text = 256;
+    const int matrix = program_.step(number).target;
+    Nest nest;
+    if (program_.size(matrix) > most_in_text) nest.loops.push_back({{axes_of(matrix)[1]}});
+    nest.body.emplace_back(Do{.step = number, .is_in_registers = true});
+    nest.body.emplace_back(Do{.step = number + 1});
+    return nest;
+  }
   bool is_of_point_loops(const Step& step) const {
     return has_point_loops() && step.kind != StepKind::read && step.kind != StepKind::contract;
   }
@@ -68,7 +86,8 @@ private:
   bool is_product_in_memory(const Step& step) const { return is_product(step) && !is_product_in_text(step); }
   /// Says whether components are moved one by one, between vectors and registers.
   bool moves_components(const kernel::Access& access, int array) const {
-    if (access.kind == kernel::AccessKind::nodes || !program_.fills(access, array)) return false;
+    if (access.kind == kernel::AccessKind::nodes || access.kind == kernel::AccessKind::stored ||
+        !program_.fills(access, array)) return false;
     const auto& use = program_.field_of(access);
     return use.trial_element == nullptr && has_interior_alone(program_, use);
   }

@@ -83,8 +83,31 @@ const kernel::Choice& CellKernel::choice_of(const schedule::Plan& plan) const {
   return found == choices.end() ? choices.front() : *found;
 }
 
+namespace {
+
+bool stores_matrices(const schedule::Plan& plan) {
+  return plan[schedule::key::contraction] == kernel::Contraction::cell_matrices;
+}
+
+} // namespace
+
+const kernel::QFunction& CellKernel::setup_of(const schedule::Plan& plan) const {
+  return stores_matrices(plan) ? matrices.function : choice_of(plan).functions.setup;
+}
+
+int CellKernel::num_stored_per_cell(const schedule::Plan& plan) const {
+  return stores_matrices(plan) ? matrices.num_stored : num_stored(setup_of(plan), kernel::OutputKind::stored_cell);
+}
+
 double CellKernel::rows_per_batch(const schedule::Plan& plan) const {
-  return choice_of(plan).factors.stores_data ? 1 : data_rows_per_batch;
+  const bool depends_on_data =
+      stores_matrices(plan) ? std::ranges::any_of(cell.fields.inputs,
+                                                  [&](const auto& use) {
+                                                    return use.kind == kernel::AtomKind::reference_field &&
+                                                           reads(matrices.function, use);
+                                                  })
+                            : choice_of(plan).factors.stores_data;
+  return depends_on_data ? 1 : data_rows_per_batch;
 }
 
 kernel::ProgramInput CellKernel::input_of(kernel::QFunction function, kernel::Contraction contraction) const {
@@ -115,6 +138,10 @@ kernel::TensorProgram& KernelLowering::program(const schedule::Plan& plan) {
   const std::tuple key{plan[key_of::contraction], plan[key_of::factors], derivatives};
   const auto known = programs_.find(key);
   if (known != programs_.end()) return known->second;
+  if (stores_matrices(plan))
+    return programs_[key] = kernel::build_stored_product(
+               kernel_.matrices,
+               program_input(kernel_.choices.front().functions.main, plan[key_of::contraction]).fields);
   if (plan[key_of::contraction] == kernel::Contraction::pointwise) {
     auto input = program_input(*kernel_.of_derivatives, plan[key_of::contraction]);
     input.shares_derivatives = derivatives == schedule::DerivativePlace::ahead;
@@ -167,8 +194,9 @@ LoweredKernel KernelLowering::take(const schedule::Plan& plan) {
 
 LoweredKernel KernelLowering::setup(const schedule::Plan& plan, const schedule::Plan& own_plan,
                                     const LoweredKernel& main) const {
-  const auto& function = kernel_.choice_of(plan).functions.setup;
-  LoweredKernel result{.program = kernel::build_program(program_input(function, own_plan[schedule::key::contraction])),
+  const auto input_of_setup = program_input(kernel_.setup_of(plan), own_plan[schedule::key::contraction]);
+  LoweredKernel result{.program = stores_matrices(plan) ? kernel::build_stored_matrices(kernel_.matrices, input_of_setup)
+                                                        : kernel::build_program(input_of_setup),
                        .loops = {},
                        .mapping = {},
                        .schedule_text = {},
@@ -186,19 +214,21 @@ LoweredKernel KernelLowering::setup(const schedule::Plan& plan, const schedule::
 Estimate KernelLowering::estimate(const schedule::Plan& plan) {
   const auto& cost = kernel_.choice_of(plan).cost;
   const int cells = kernel_.cell.fields.batches.cells_per_batch;
-  const double words =
-      stored_words(plan) * (cost.cell_words + cost.point_words * kernel_.cell.fields.quadrature.num_points());
+  const double read = stores_matrices(plan)
+                          ? kernel_.matrices.num_stored
+                          : cost.cell_words + cost.point_words * kernel_.cell.fields.quadrature.num_points();
+  const double words = stored_words(plan) * read;
   return {.flops = kernel::count_flops(program(plan)) * cells,
           .data_bytes = 8 * words * cells * kernel_.rows_per_batch(plan)};
 }
 
 double KernelLowering::data_bytes(const schedule::LoopProgram& loops, const schedule::Plan& plan) const {
   using kernel::OutputKind;
-  const auto& [main, setup] = kernel_.choice_of(plan).functions;
+  const auto& setup = kernel_.setup_of(plan);
   const auto& cell = kernel_.cell;
-  const int dim = main.tdim();
+  const int dim = setup.tdim();
   const double stored =
-      num_stored(setup, OutputKind::stored_cell) +
+      kernel_.num_stored_per_cell(plan) +
       static_cast<double>(cell.fields.quadrature.num_points()) * num_stored(setup, OutputKind::stored_point);
   double words = stored_words(plan) * stored;
   const double whole = cell.whole_runs_share;

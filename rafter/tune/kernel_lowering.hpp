@@ -11,6 +11,7 @@
 #include <rafter/kernel/contraction.hpp>
 #include <rafter/kernel/cut.hpp>
 #include <rafter/kernel/qfunction.hpp>
+#include <rafter/kernel/stored_matrices.hpp>
 #include <rafter/kernel/tensor_program.hpp>
 #include <rafter/schedule/mapping.hpp>
 #include <rafter/schedule/point_loops.hpp>
@@ -48,12 +49,16 @@ struct CellKernel {
   /// Of cell matrices: coefficients of pairs of functions that are differentiated along physical axes
   /// (Contraction::pointwise). Nothing where this contraction does not apply.
   std::optional<kernel::QFunction> of_derivatives;
+  kernel::StoredMatrices matrices; ///< of an action, those that Contraction::cell_matrices stores
   /// Rows of the data per cell divided by batches; below 1 where batches of equal cells share a row.
   double data_rows_per_batch = 1;
   schedule::Target target;
 
   /// The choice with the plan's storage of factors, or the default choice.
   const kernel::Choice& choice_of(const schedule::Plan& plan) const;
+  /// What set-up computes and stores for kernels of the plan; it has no outputs where it stores nothing.
+  const kernel::QFunction& setup_of(const schedule::Plan& plan) const;
+  int num_stored_per_cell(const schedule::Plan& plan) const; ///< numbers that it stores per cell, beside those per point
   /// Rows of the data per cell for each batch: data_rows_per_batch, but 1 where values that depend on data fields are
   /// stored, since these differ between equal cells.
   double rows_per_batch(const schedule::Plan& plan) const;

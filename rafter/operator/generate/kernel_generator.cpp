@@ -133,6 +133,9 @@ tune::CellKernel KernelGenerator::with_choices(tune::CellKernel result) {
   result.target = options_.target->target;
   result.of_derivatives = pairs_of_derivatives(specification_);
   const auto function = integrand(specification_);
+  constexpr int most_stored = 1 << 14; // numbers of a cell: larger matrices move more bytes than any other way
+  if (specification_.purpose == Purpose::action && result.cell.num_trials > 0)
+    result.matrices = kernel::stored_matrices(function, result.cell.fields, most_stored);
   function_text_ = kernel::to_string(function);
   const auto& machine = planner().options().machine;
   const int threads = options_.target->num_threads;
@@ -195,9 +198,9 @@ tune::KernelPrograms KernelGenerator::generate(const tune::Decision& decision) {
 /// Adds the kernel that computes what `main` reads as stored, if it reads any such data.
 void KernelGenerator::add_setup(const tune::LoweredKernel& main, tune::KernelPrograms& result) const {
   const auto& plan = result.main.plan;
-  const auto& setup = kernel().choice_of(plan).functions.setup;
+  const auto& setup = kernel().setup_of(plan);
   result.stored_point_slots = tune::num_stored(setup, kernel::OutputKind::stored_point);
-  result.stored_cell_slots = tune::num_stored(setup, kernel::OutputKind::stored_cell);
+  result.stored_cell_slots = kernel().num_stored_per_cell(plan);
   if (setup.outputs.empty()) return;
   result.setup_fields = indices_of(setup, kernel::AtomKind::reference_field);
   result.setup_parameters = indices_of(setup, kernel::AtomKind::parameter);
@@ -309,7 +312,10 @@ schedule::Plan KernelGenerator::computing_in_floats(schedule::Plan plan) const {
 
 /// Plan of the kernel that computes the stored data, always in double. Without data fields it runs once.
 schedule::Plan KernelGenerator::setup_plan(const schedule::Plan& plan, bool has_fields) const {
-  auto result = schedule::without_unused_keys(computing_in_double(plan));
+  auto result = computing_in_double(plan);
+  if (result[key::contraction] == kernel::Contraction::cell_matrices) // it makes what others multiply by
+    result.set(key::contraction, contraction(schedule::Plan()[key::contraction], false));
+  result = schedule::without_unused_keys(result);
   if (!has_fields) take_quick_flags(result);
   return result;
 }
@@ -327,7 +333,8 @@ kernel::Contraction KernelGenerator::contraction(kernel::Contraction asked, bool
   const bool is_tensor = kernel::has_tensor_factors(specification_.shape(), specification_.cell.fields);
   if (is_matrix() && asked == Contraction::pointwise && kernel().of_derivatives) return asked;
   if (is_matrix()) return is_tensor ? Contraction::collocated : Contraction::dense;
-  if (asked == Contraction::pointwise) asked = Contraction::collocated;
+  if (asked == Contraction::cell_matrices && kernel().matrices.num_stored > 0) return asked;
+  if (asked == Contraction::pointwise || asked == Contraction::cell_matrices) asked = Contraction::collocated;
   if (is_tensor) {
     const bool is_other = asked == Contraction::modal || (asked == Contraction::separable && !is_separable_);
     return is_other ? Contraction::collocated : asked;
