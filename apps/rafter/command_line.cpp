@@ -118,6 +118,13 @@ private:
     command->add_flag("--tensor-program", kernel_.has_tensor_program, "print the tensor programs");
     command->add_flag("--schedule", kernel_.has_schedule, "print the schedules of mappings that have one");
     command->add_flag("--loop-program", kernel_.has_loop_program, "print the loop programs");
+    command
+        ->add_flag("--storages", kernel_.has_storages,
+                   "time the operator in all ways to store it, in one table: assembled, matrices of cells, factors, "
+                   "nothing")
+        ->excludes(target)
+        ->excludes(capability)
+        ->excludes(architecture);
     const auto add_output = [&](const char* name, std::string& file, const char* text) {
       command->add_option(name, file, text)
           ->check(is_given)

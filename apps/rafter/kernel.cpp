@@ -30,6 +30,8 @@
 #include <rafter/problem/equations.hpp>
 #include <rafter/problem/measurement.hpp>
 #include <rafter/problem/plan_keys.hpp>
+#include <rafter/problem/storage_ways.hpp>
+#include <rafter/report/table.hpp>
 #include <rafter/schedule/mapping.hpp>
 #include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/schedule/plan.hpp>
@@ -112,6 +114,38 @@ void print_operator(const op::Operator& A, const report::OperatorReport& report,
     print_matrix(*matrix, *A.built().matrix, options, plans);
   else
     for (const auto& info : A.info()) print_kernel(info, options, plans);
+}
+
+/// Prints what the operator costs in all ways to store it.
+void print_storages(const op::Operator& A, const machine::Machine& machine, double seconds) {
+  using enum report::Align;
+  static const std::vector<report::Column> columns{
+      {"stored", "what set-up computes: the matrix, the matrices of cells, the factors of the form at points, nothing"},
+      {"set-up", "time before the first application, kernels compiled", right},
+      {"apply", "time of an application", right},
+      {"MDoF/s", "10^6 unknowns per second", right},
+      {"share", "part of the roofline bound of this way that is reached, in %", right},
+      {"flop/DoF", "executed operations of an application for each unknown", right},
+      {"B/DoF", "bytes to and from memory, each number counted once", right},
+      {"pays", "applications after which the set-up is paid off, beside the way without; -: never", right}};
+  const auto ways = problem::storage_ways(A, problem::storage_way_names());
+  std::vector<report::OperatorReport> reports;
+  for (const auto& way : ways) reports.push_back(problem::report_operator(way.A, machine, seconds));
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t w = 0; w < ways.size(); ++w) {
+    const auto& report = reports[w];
+    const auto counts = ways[w].A.counts();
+    const auto unknowns = static_cast<double>(A.num_unknowns());
+    const double saved = reports.back().seconds - report.seconds;
+    const double paid = (ways[w].setup_seconds - ways.back().setup_seconds) / saved;
+    rows.push_back({ways[w].name, report::time_text(ways[w].setup_seconds), report::time_text(report.seconds),
+                    fmt::format("{:.4g}", 1e-6 * report.dofs_per_second), fmt::format("{:.1f}", 100 * report.share),
+                    fmt::format("{:.4g}", counts.flops / unknowns),
+                    fmt::format("{:.4g}", (counts.global_bytes_read + counts.global_bytes_written) / unknowns),
+                    saved > 0 ? fmt::format("{:.0f}", std::max(0.0, paid)) : "-"});
+  }
+  fmt::print("\nways to store the operator\n{}", report::format_table(columns, rows));
+  for (const auto& way : ways) fmt::print("  {}: {}\n", way.name, way.plan);
 }
 
 /// Comments of the file: which rows, counted from 1, belong to which field.
@@ -357,6 +391,7 @@ int run_kernel(const KernelOptions& options) {
   const auto report = problem::report_operator(A, prepared.machine(), timing_seconds);
   problem::warn_if_busy(prepared.machine());
   print_operator(A, report, options, plans);
+  if (options.has_storages) print_storages(A, prepared.machine(), timing_seconds);
   if (A.precision_error() > 0)
     fmt::print("\nprecision: the operator differs from double precision by {:.2g} of its size\n", A.precision_error());
   if (const auto* L = prepared.linear_form()) {

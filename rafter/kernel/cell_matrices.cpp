@@ -27,7 +27,7 @@ std::set<BasisSlot> slots_of(const QFunction& function, int field) {
 bool is_constant_on_cells(const QFunction& function) {
   const auto sets = dependencies(function);
   return std::ranges::all_of(function.outputs, [&](const Output& output) {
-    return (sets[static_cast<std::size_t>(output.node)] & ~static_cast<unsigned>(on_cell)) == 0;
+    return is_per_cell(sets[static_cast<std::size_t>(output.node)]);
   });
 }
 

@@ -28,16 +28,15 @@ public:
     find_coefficients();
     place_outputs();
     if (has_outputs(false)) steps_.evaluate_cell();
-    for (auto& block : blocks_)
-      if (!block.has_points) weigh(block);
-    make_derivatives(false);
-    if (has_outputs(true)) {
-      add_evaluation(program_, input_, tables_);
-      steps_.evaluate();
+    for (const bool has_points : {false, true}) {
+      if (has_points && has_outputs(true)) {
+        add_evaluation(program_, input_, tables_);
+        steps_.evaluate();
+      }
+      for (auto& block : blocks_)
+        if (block.has_points == has_points) weigh(block);
+      make_derivatives(has_points);
     }
-    for (auto& block : blocks_)
-      if (block.has_points) weigh(block);
-    make_derivatives(true);
     for (auto& block : blocks_) integrate(block);
   }
 
@@ -53,7 +52,10 @@ private:
     std::vector<NodeId> coefficients;
     bool has_points = false; ///< some coefficient is not the same at all points
     int test_axis = -1, trial_axis = -1;
-    int given = -1, weighed = -1; ///< arrays of the coefficients
+    int given = -1; ///< array of the coefficients
+    /// Arrays of the coefficients times the volume of the reference cell, for pairs of functions that are the same at all
+    /// points, and times the weights, for the others; -1: none needs it.
+    int of_cell = -1, weighed = -1;
   };
   /// Physical derivatives of the functions of an element along the axis of its dofs.
   struct Derivatives {
@@ -154,35 +156,49 @@ private:
   }
 
   // --- steps --------------------------------------------------------------------------------------------------------
-  /// Multiplies the coefficients by the weights, or by their sum where nothing of a block depends on the point.
+  /// Multiplies the coefficients by the weights and, for pairs that no point changes, by their sum.
   void weigh(Block& block) {
-    if (block.given < 0) return;
-    const bool keeps_points = block.has_points || map_has_points_ || depends_on_points(block);
-    const auto count = static_cast<int>(block.coefficients.size());
-    const int weights = table_of_weights(keeps_points);
-    block.weighed = steps_.add_array(fmt::format("d{}", block.output), count, with_points({}, keeps_points));
-    Product product{.factor = weights,
-                    .terms = {},
-                    .source_axes = with_points({}, block.has_points),
-                    .factor_axes = with_points({}, keeps_points)};
-    for (int n = 0; n < count; ++n) product.terms.push_back({n, n, 0});
-    steps_.multiply(block.given, std::move(product), block.weighed);
+    const auto add = [&](const char* name, int table, std::vector<int> axes) {
+      const auto count = static_cast<int>(block.coefficients.size());
+      const bool table_has_points = program_.has_points(table);
+      const int array = steps_.add_array(fmt::format("{}{}", name, block.output), count, std::move(axes));
+      Product product{.factor = table,
+                      .terms = {},
+                      .source_axes = with_points({}, block.has_points),
+                      .factor_axes = with_points({}, table_has_points)};
+      for (int n = 0; n < count; ++n) product.terms.push_back({n, n, 0});
+      steps_.multiply(block.given, std::move(product), array);
+      return array;
+    };
+    const auto has = [&](bool with_points_of) {
+      return std::ranges::any_of(block.pairs,
+                                 [&](const Pair& pair) { return has_points(block, pair) == with_points_of; });
+    };
+    if (has(false)) block.of_cell = add("e", table_of_volume(), {});
+    if (!has(true)) return;
+    const int weights = table_of_weights();
+    block.weighed = add("d", weights, with_points({}, block.has_points || program_.has_points(weights)));
   }
-  /// The weights, or their sum.
-  int table_of_weights(bool has_points) {
-    int& table = has_points ? weights_ : volume_;
-    if (table >= 0) return table;
-    const double sum = std::accumulate(program_.weights.begin(), program_.weights.end(), 0.0);
-    table = steps_.add_table(has_points ? "w" : "volume", 1, with_points({}, has_points),
-                             has_points ? program_.weights : std::vector{sum});
-    return table;
-  }
-  /// Says whether functions or derivatives of a block differ between points.
-  bool depends_on_points(const Block& block) const {
+  /// Says whether the integrand of a pair of functions differs between points.
+  bool has_points(const Block& block, const Pair& pair) const {
     const auto& use = program_.outputs[block.output];
-    return std::ranges::any_of(block.pairs, [&](const Pair& pair) {
-      return differs(*use.element, pair.test < 0) || differs(*use.trial_element, pair.trial < 0);
-    });
+    const auto of = [&](const Element& element, int derivative) {
+      return derivative < 0 ? differs(element, true) : map_has_points_ || differs(element, false);
+    };
+    return block.has_points || of(*use.element, pair.test) || of(*use.trial_element, pair.trial);
+  }
+
+  /// The weights, one number where they are equal.
+  int table_of_weights() {
+    if (weights_ >= 0) return weights_;
+    const auto& weights = program_.weights;
+    const bool are_equal = std::ranges::all_of(
+        weights, [&](double weight) { return std::abs(weight - weights.front()) <= rounding * weights.front(); });
+    return weights_ = steps_.add_table("w", 1, with_points({}, !are_equal), are_equal ? std::vector{weights.front()} : weights);
+  }
+  int table_of_volume() {
+    if (volume_ >= 0) return volume_;
+    return volume_ = steps_.add_table("volume", 1, {}, {std::accumulate(program_.weights.begin(), program_.weights.end(), 0.0)});
   }
   bool differs(const Element& element, bool is_value) const {
     const auto found = element.tabulate(tables_.points());
@@ -241,26 +257,31 @@ private:
     const int matrix = steps_.add_array(fmt::format("m{}", block.output), use.components,
                                         {block.test_axis, block.trial_axis});
     bool is_begun = false;
-    for (const bool of_values : {false, true}) is_begun = add_to_matrix(block, of_values, matrix, is_begun) || is_begun;
+    for (const bool of_points : {false, true})
+      for (const bool of_values : {false, true})
+        is_begun = add_to_matrix(block, of_points, of_values, matrix, is_begun) || is_begun;
     if (!is_begun) return; // The form has nothing for this pair of fields.
     steps_.write(steps_.add_access({.kind = AccessKind::output, .field = static_cast<int>(block.output)}), matrix);
   }
-  /// Adds what multiplies values of trial functions, or their derivatives.
-  bool add_to_matrix(const Block& block, bool of_values, int matrix, bool accumulate) {
+  /// Adds what multiplies values of trial functions, or their derivatives, of pairs that differ between points or do
+  /// not. Says whether there is any.
+  bool add_to_matrix(const Block& block, bool of_points, bool of_values, int matrix, bool accumulate) {
     const auto& use = program_.outputs[block.output];
-    std::map<std::pair<int, int>, int> rows; ///< component of the row by pair of components and trial derivative
+    std::vector<Pair> pairs;
     for (const auto& pair : block.pairs)
-      if ((pair.trial < 0) == of_values) rows.try_emplace({pair.component, pair.trial}, 0);
+      if ((pair.trial < 0) == of_values && has_points(block, pair) == of_points) pairs.push_back(pair);
+    std::map<std::pair<int, int>, int> rows; ///< component of the row by pair of components and trial derivative
+    for (const auto& pair : pairs) rows.try_emplace({pair.component, pair.trial}, 0);
     if (rows.empty()) return false;
     int count = 0;
     for (auto& [key, number] : rows) number = count++;
     std::vector<Product::Term> by_derivative, by_value;
-    for (const auto& pair : block.pairs) {
-      if ((pair.trial < 0) != of_values) continue;
+    for (const auto& pair : pairs) {
       auto& terms = pair.test < 0 ? by_value : by_derivative;
       terms.push_back({rows.at({pair.component, pair.trial}), pair.coefficient, std::max(pair.test, 0)});
     }
-    const bool weighed_has_points = program_.has_points(block.weighed);
+    const int coefficients = of_points ? block.weighed : block.of_cell;
+    const bool weighed_has_points = program_.has_points(coefficients);
     const auto factor_of = [&](const Element& element, int dofs, bool is_value) {
       return is_value ? values_of(element, dofs) : derivatives_of(element, dofs).array;
     };
@@ -269,19 +290,24 @@ private:
       if (!(is_value ? by_value : by_derivative).empty())
         row_has_points = row_has_points ||
                          program_.has_points(factor_of(*use.element, block.test_axis, is_value));
-    const int row = steps_.add_array(fmt::format("t{}_{}", block.output, of_values ? "v" : "g"), count,
+    const int row = steps_.add_array(fmt::format("t{}_{}{}", block.output, of_values ? "v" : "g", of_points ? "" : "_cell"), count,
                                      with_points({block.test_axis}, row_has_points));
     bool is_begun = false;
     for (const bool is_value : {false, true}) {
       auto& terms = is_value ? by_value : by_derivative;
       if (terms.empty()) continue;
       const int factor = factor_of(*use.element, block.test_axis, is_value);
-      steps_.multiply(block.weighed,
+      const bool is_of_cell = row_has_points && !weighed_has_points && !program_.has_points(factor);
+      const int part =
+          is_of_cell ? steps_.add_array(fmt::format("p{}_{}", block.output, of_values ? "v" : "g"), count, {block.test_axis})
+                     : row;
+      steps_.multiply(coefficients,
                       {.factor = factor,
                        .terms = std::move(terms),
                        .source_axes = with_points({}, weighed_has_points),
                        .factor_axes = with_points({block.test_axis}, program_.has_points(factor))},
-                      row, is_begun);
+                      part, is_begun && !is_of_cell);
+      if (is_of_cell) add_part_of_cell(part, row, block.test_axis, is_begun);
       is_begun = true;
     }
     const int factor = factor_of(*use.trial_element, block.trial_axis, of_values);
@@ -294,6 +320,14 @@ private:
     return true;
   }
 
+  /// Takes a part of rows that no point changes, which is computed once, to the rows of all points.
+  void add_part_of_cell(int part, int row, int test_axis, bool accumulate) {
+    if (one_ < 0) one_ = steps_.add_table("one", 1, {}, {1.0});
+    Product product{.factor = one_, .terms = {}, .source_axes = {test_axis}, .factor_axes = {}};
+    for (int n = 0; n < program_.num_components(row); ++n) product.terms.push_back({n, n, 0});
+    steps_.multiply(part, std::move(product), row, accumulate);
+  }
+
   static constexpr double rounding = 1e-13; ///< of tabulated derivatives that are the same at all points
   TensorProgram& program_;
   const ProgramInput& input_;
@@ -304,7 +338,7 @@ private:
   std::vector<Block> blocks_;
   std::vector<Output> inverse_map_; ///< the entries that derivatives need
   bool map_has_points_ = false;
-  int map_ = -1, weights_ = -1, volume_ = -1; ///< arrays
+  int map_ = -1, weights_ = -1, volume_ = -1, one_ = -1; ///< arrays
   std::vector<Derivatives> derivatives_;
   std::map<const Element*, int> values_;
 };
@@ -338,6 +372,11 @@ TensorProgram build_point_matrices(const ProgramInput& given) {
   PointMatrices(program, input, tables).run();
   program.verify();
   return program;
+}
+
+bool is_faster(const TensorProgram& by_points, const TensorProgram& by_tables) {
+  constexpr double share = 0.7;
+  return count_flops(by_points) < share * count_flops(by_tables);
 }
 
 } // namespace rafter::kernel

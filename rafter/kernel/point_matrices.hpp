@@ -21,4 +21,8 @@ bool has_point_matrices(const ProgramInput& input);
 /// ProgramInput::shares_derivatives says so. All cells have points that are no grid.
 TensorProgram build_point_matrices(const ProgramInput& input);
 
+/// Says whether a program with loops over points takes so many fewer operations than one with tables, which runs at a
+/// higher share of the peak, that it is the faster one.
+bool is_faster(const TensorProgram& by_points, const TensorProgram& by_tables);
+
 } // namespace rafter::kernel

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <rafter/kernel/cell_matrices.hpp>
+#include <rafter/kernel/point_matrices.hpp>
 #include <rafter/kernel/program_steps.hpp>
 
 namespace rafter::kernel {
@@ -49,7 +50,8 @@ bool is_symmetric(const QFunction& pairs, const std::vector<FieldUse>& tests, co
 
 } // namespace
 
-StoredMatrices stored_matrices(const QFunction& function, const CellFields& fields, int most) {
+StoredMatrices stored_matrices(const QFunction& function, const QFunction& of_derivatives, const CellFields& fields,
+                               int most) {
   const auto trials = trials_of(fields);
   if (function.is_facet || trials.empty() || !has_tests_alone(function) || function.outputs.empty()) return {};
   double size = 0;
@@ -62,6 +64,7 @@ StoredMatrices stored_matrices(const QFunction& function, const CellFields& fiel
   for (const auto& trial : trials) trial_components[static_cast<std::size_t>(trial.index)] = trial.components;
   StoredMatrices result;
   result.function = pair_coefficients(function, trial_components);
+  result.of_derivatives = pair_coefficients(of_derivatives, trial_components);
   const bool shares_halves = is_symmetric(result.function, fields.outputs, trials);
   std::map<std::pair<int, int>, int> places; ///< by numbers of an unknown of the test side and of the trial side
   std::map<int, int> first_tests, first_trials; ///< number of the first unknown of a field
@@ -172,9 +175,10 @@ TensorProgram build_stored_product(const StoredMatrices& matrices, const CellFie
 
 TensorProgram build_stored_matrices(const StoredMatrices& matrices, const ProgramInput& given) {
   ProgramInput input = given;
-  input.function = matrices.function;
+  const bool is_pointwise = input.contraction == Contraction::pointwise;
+  input.function = is_pointwise ? matrices.of_derivatives : matrices.function;
   input.fields.outputs = matrices.uses;
-  auto program = build_cell_matrices(input);
+  auto program = is_pointwise ? build_point_matrices(input) : build_cell_matrices(input);
   program.num_stored = matrices.num_stored;
   for (auto& access : program.accesses) {
     if (access.kind != AccessKind::output) continue;

@@ -13,6 +13,7 @@ namespace rafter::kernel {
 /// them.
 struct StoredMatrices {
   QFunction function;         ///< pair_coefficients
+  QFunction of_derivatives;   ///< the same by derivatives along physical axes (keep_derivatives)
   std::vector<FieldUse> uses; ///< pairs of fields, as the outputs of programs for cell matrices; those that the form has
   std::vector<std::pair<int, int>> fields; ///< numbers of the test and the trial field of each pair
   /// Place of each entry among the stored numbers, shape (pair of fields, pair of components, test dof, trial dof). The
@@ -23,14 +24,15 @@ struct StoredMatrices {
   int num_stored = 0; ///< numbers of a cell; 0: the form has no matrices of cells to store
 };
 
-/// The matrices of a bilinear form, pulled back, on these fields; none for other forms, on facets, and for more numbers
-/// than `most`.
-StoredMatrices stored_matrices(const QFunction& function, const CellFields& fields, int most);
+/// The matrices of a bilinear form on these fields, pulled back, and with derivatives kept; none for other forms, on
+/// facets, and for more numbers than `most`.
+StoredMatrices stored_matrices(const QFunction& function, const QFunction& of_derivatives, const CellFields& fields,
+                               int most);
 
 /// The program that multiplies by stored matrices. Its fields are those of `fields` but for data fields.
 TensorProgram build_stored_product(const StoredMatrices& matrices, const CellFields& fields);
 
-/// The program that computes and stores them.
+/// The program that computes and stores them, by the contraction of the input: Contraction::pointwise, or tables.
 TensorProgram build_stored_matrices(const StoredMatrices& matrices, const ProgramInput& input);
 
 } // namespace rafter::kernel

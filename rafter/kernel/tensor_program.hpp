@@ -124,7 +124,8 @@ enum class StepKind : std::uint8_t {
 };
 
 /// Products of two arrays of the cell, the source of a step and a factor: of numbers with the same indices, summed over
-/// all indices that the target has not. Components of the target without a term become 0, unless the step adds.
+/// all indices that the target has not; an index that the target alone has changes nothing. Components of the target
+/// without a term become 0, unless the step adds.
 struct Product {
   /// A product of a component of the source and one of the factor, which is added to a component of the target.
   struct Term {

@@ -185,6 +185,8 @@ const space::Constraints& Operator::constraints() const {
   return constraints_;
 }
 
+void Operator::set_missing() { data_->set_missing(); }
+
 bool Operator::has_boundary_parameter(const std::string& name) const {
   return std::ranges::any_of(conditions_, [&](const FieldCondition& condition) {
     return condition.expression != nullptr && condition.expression->has_parameter(name);

@@ -72,6 +72,8 @@ public:
   /// Values of boundary conditions that depend on the parameter follow.
   void set(const std::string& name, const std::vector<double>& values);
   void set(const std::string& name, double value) { set(name, std::vector{value}); }
+  /// Gives every data field and parameter without values numbers between 0.5 and 1 (FormData::set_missing).
+  void set_missing();
   /// Says whether boundary values depend on this parameter.
   bool has_boundary_parameter(const std::string& name) const;
   /// Binds all data fields whose spaces are among those of the system, which is the state of a linearised form.

@@ -86,14 +86,48 @@ void NestSteps::write_field(const kernel::Step& step, int from, Statements& to) 
   scatter(context_, access, memories_.name(from), memories_.placement(from, step.source, access), to);
 }
 
-/// Place of an entry of an array among what set-up stores; null: it has none.
+/// Says whether nothing reads an entry, as far as the indices that are numbers say: what is stored of an array has one place for equal
+/// entries, and none for those that nobody wants.
+bool NestSteps::is_unread(int array, const EntryIndices& at) {
+  const auto [known, is_new] = unread_.try_emplace(array);
+  auto& unread = known->second;
+  if (is_new) {
+    const kernel::Step* stores = nullptr;
+    int num_reads = 0;
+    for (const auto& step : program_.steps) {
+      const bool is_factor = step.kind == kernel::StepKind::multiply && program_.product_of(step).factor == array;
+      num_reads += step.source == array || is_factor ? 1 : 0;
+      if (step.kind == kernel::StepKind::write && step.source == array &&
+          program_.moves(step, kernel::AccessKind::stored))
+        stores = &step;
+    }
+    if (stores != nullptr && num_reads == 1) {
+      std::vector<bool> is_taken(static_cast<std::size_t>(program_.num_stored), false);
+      for (const int place : program_.access(stores->access).places) {
+        unread.push_back(place < 0 || is_taken[static_cast<std::size_t>(place)]);
+        if (place >= 0) is_taken[static_cast<std::size_t>(place)] = true;
+      }
+    }
+  }
+  if (unread.empty()) return false;
+  std::size_t first = 0, count = unread.size(); // entries that the indices may mean, as far as they are numbers
+  for (const int axis : program_.array(array).axes) {
+    const NodePtr& index = at.at(axis);
+    if (index->kind != Kind::integer) break;
+    count /= static_cast<std::size_t>(program_.extent(axis));
+    first += static_cast<std::size_t>(index->integer) * count;
+  }
+  const auto begin = unread.begin() + static_cast<std::ptrdiff_t>(first);
+  return std::find(begin, begin + static_cast<std::ptrdiff_t>(count), false) == begin + static_cast<std::ptrdiff_t>(count);
+}
+
+/// Place of an entry of an array among what set-up stores.
 NodePtr NestSteps::stored_entry(const kernel::Step& step, int array, const EntryIndices& at) {
   const NodePtr component = imul(at.at(component_axis(program_, array)), integer(program_.num_entries(array)));
   const NodePtr number = iadd(component, number_in_cell(context_, array, at));
   const auto& places = program_.access(step.access).places;
   if (number->kind != Kind::integer) return stored_number(iload(context_.integers("stored_places", places), number));
-  const int place = places[static_cast<std::size_t>(number->integer)];
-  return place < 0 ? nullptr : stored_number(integer(place));
+  return stored_number(integer(places[static_cast<std::size_t>(number->integer)]));
 }
 NodePtr NestSteps::stored_number(const NodePtr& place) {
   return context_.cell_entry(iadd(imul(context_.data_row(), integer(program_.num_stored)), place));
@@ -106,13 +140,21 @@ void NestSteps::read_stored(const kernel::Step& step, int into, Statements& to) 
   });
 }
 
+/// Past the caches where the plan says so: what set-up stores is read when all of it is there.
+NodePtr NestSteps::put_stored(const std::string& stored, NodePtr entry, NodePtr value) const {
+  return context_.plan[key::stores] == Stores::streaming && context_.has_cell_lanes()
+             ? stream(stored, std::move(entry), std::move(value))
+             : store(stored, std::move(entry), std::move(value));
+}
+
 void NestSteps::write_stored(const kernel::Step& step, int from, Statements& to) {
   constexpr int most_in_text = 128;
   const std::string stored = context_.global(role::stored_cell, 0, Type::real, true);
   if (from >= 0 && is_of_whole_cell(step.source) && program_.size(step.source) > most_in_text) {
     std::vector<int> entries, places;
     for (int i = 0; i < program_.size(step.source); ++i)
-      if (const int place = program_.access(step.access).places[static_cast<std::size_t>(i)]; place >= 0) {
+      if (const int place = program_.access(step.access).places[static_cast<std::size_t>(i)];
+          place >= 0 && std::ranges::find(places, place) == places.end()) {
         entries.push_back(i);
         places.push_back(place);
       }
@@ -120,13 +162,13 @@ void NestSteps::write_stored(const kernel::Step& step, int from, Statements& to)
     const NodePtr entry = iload(context_.integers("stored_entries", entries), variable(i)),
                   place = iload(context_.integers("stored_places", places), variable(i));
     const NodePtr value = context_.fitting(stored, context_.load(memories_.name(from), context_.work_entry(entry)));
-    to.push_back(loop(i, integer(std::ssize(entries)), store(stored, stored_number(place), value)));
+    to.push_back(loop(i, integer(std::ssize(entries)), put_stored(stored, stored_number(place), value)));
     return;
   }
   each_entry(context_, step.source, values_.indices, [&](const EntryIndices& at) {
+    if (is_unread(step.source, at)) return;
     const NodePtr entry = stored_entry(step, step.source, at);
-    if (entry == nullptr) return;
-    to.push_back(store(stored, entry, context_.fitting(stored, values_.value(step.source, from, at))));
+    to.push_back(put_stored(stored, entry, context_.fitting(stored, values_.value(step.source, from, at))));
   });
 }
 

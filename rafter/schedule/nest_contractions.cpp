@@ -85,6 +85,7 @@ void NestSteps::multiply(const kernel::Step& step, const Do& what, Statements& t
   std::erase_if(summed, [this](int axis) { return values_.indices.contains(axis); });
   const int num_summed = program_.product_of_extents(summed);
   each_entry(context_, step.target, values_.indices, [&](const EntryIndices& at) {
+    if (is_unread(step.target, at)) return;
     const auto component = static_cast<int>(at.at(component_axis(program_, step.target))->integer);
     NodePtr total;
     for (int number = 0; number < num_summed; ++number) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <functional>
+#include <map>
 #include <span>
+#include <vector>
 
 #include <rafter/schedule/nest_values.hpp>
 #include <rafter/schedule/point_stage.hpp>
@@ -63,6 +65,8 @@ private:
   void write_stored(const kernel::Step& step, int from, Statements& to);
   NodePtr stored_entry(const kernel::Step& step, int array, const EntryIndices& at);
   NodePtr stored_number(const NodePtr& place);
+  bool is_unread(int array, const EntryIndices& at);
+  NodePtr put_stored(const std::string& stored, NodePtr entry, NodePtr value) const;
   void write_matrix(const kernel::Step& step, int from, Statements& to);
   void write_component(const kernel::Step& step, int from, Statements& to);
   void write_dofs(const kernel::Step& step, int from, Statements& to);
@@ -76,6 +80,7 @@ private:
   ScheduleMemories memories_;
   NestValues values_;
   PointStage stage_;
+  std::map<int, std::vector<bool>> unread_; ///< by array: entries that nothing reads, as far as anyone has asked
   const Do* evaluation_ = nullptr; ///< the evaluation of the QFunction at hand
 };
 

@@ -15,6 +15,7 @@ struct PlanningProblem {
   bool is_tensor = false;
   bool has_modes = false;           ///< the modal contraction is possible
   bool is_separable = false;        ///< the separable contraction is possible
+  int num_matrix_entries = 0;       ///< numbers of the matrix of a cell, where it may be stored; 0: it may not
   int num_dofs = 0, num_points = 0; ///< numbers per cell; num_dofs counts those of the largest field, one component
   int nodes_per_axis = 0, points_per_axis = 0; ///< numbers along each axis of tensor cells
   /// Ways to store factors that make sense, by ascending rough cost.

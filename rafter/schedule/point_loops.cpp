@@ -9,7 +9,7 @@
 namespace rafter::schedule {
 
 std::string_view name(LoopOrder order) {
-  static constexpr std::array names{"qss", "sqs", "ssq"};
+  static constexpr std::array names{"auto", "tables", "qss", "sqs", "ssq"};
   return names.at(static_cast<std::size_t>(order));
 }
 std::string_view name(DerivativePlace place) { return place == DerivativePlace::ahead ? "ahead" : "inside"; }
@@ -36,7 +36,7 @@ public:
         const auto& axes = program.array(step.source).axes;
         blocks_.push_back({.matrix = step.source, .test = axes[1], .trial = axes[2]});
       }
-    order_ = blocks_.size() == 1 ? plan[key::order] : LoopOrder::qss;
+    order_ = blocks_.size() == 1 && plan[key::order] > LoopOrder::tables ? plan[key::order] : LoopOrder::qss;
     has_points_ = std::ranges::any_of(program.steps, [this](const Step& step) { return needs_points(step); });
     for (auto& block : blocks_) block.loops = loops_of(block);
     num_common_ = order_ != LoopOrder::qss ? blocks_.front().loops.size() : has_points_ ? 1 : 0;
@@ -54,8 +54,9 @@ private:
   struct Place {
     Do what;
     std::size_t depth = 0; ///< loops around
-    int block = -1;        ///< -1: it serves several
+    int block = -1;         ///< -1: it serves several
     bool is_behind = false; ///< it comes behind the loops inside
+    std::vector<int> own{}; ///< axes of loops around it alone
   };
 
   bool needs_points(const Step& step) const {
@@ -103,7 +104,8 @@ private:
       const auto& step = program_.steps[s];
       const Do what{.step = static_cast<int>(s)};
       if (step.kind == StepKind::evaluate_cell) places_.push_back({.what = what});
-      if (step.kind == StepKind::evaluate) places_.push_back({.what = what, .depth = depth_in(blocks_.front(), {points_})});
+      if (step.kind == StepKind::evaluate)
+        places_.push_back({.what = what, .depth = depth_in(blocks_.front(), {points_})});
       if (step.kind == StepKind::multiply) place_product(what, step);
       if (step.kind != StepKind::write) continue;
       const auto block = static_cast<std::size_t>(
@@ -127,11 +129,23 @@ private:
     });
     const bool is_of_block = found != blocks_.end();
     const auto& block = is_of_block ? *found : blocks_.front();
-    what.is_marched = step.target == block.matrix && is_summed(block);
-    const std::size_t depth = depth_in(block, axes);
-    places_.push_back({.what = what,
-                       .depth = depth,
-                       .block = is_of_block && depth > num_common_ ? static_cast<int>(found - blocks_.begin()) : -1});
+    const auto summed = program_.summed_axes(step);
+    what.is_marched = is_among(summed, points_) && is_among(block.loops, points_);
+    Place place{.what = what};
+    // What does not depend on the point comes before the loop over points, with loops of its own for indices that others
+    // give inside.
+    const bool is_before = !needs_points(step) && is_among(block.loops, points_);
+    for (std::size_t i = 0; i < block.loops.size(); ++i) {
+      if (!is_among(axes, block.loops[i])) continue;
+      if (is_before && i > depth_before_points(block))
+        place.own.push_back(block.loops[i]);
+      else
+        place.depth = i + 1;
+    }
+    if (is_derivative(step) && derivatives_ == DerivativePlace::ahead && program_.size(step.target) > most_ahead)
+      place.own = {program_.array(step.target).axes[1]};
+    place.block = is_of_block && place.depth > num_common_ ? static_cast<int>(found - blocks_.begin()) : -1;
+    places_.push_back(std::move(place));
   }
   /// Says whether a step makes derivatives of shape functions: what it is made of is no coefficient times a function.
   bool is_derivative(const Step& step) const {
@@ -158,7 +172,7 @@ private:
     const auto add = [&](bool is_behind) {
       for (const auto& place : places_)
         if (place.depth == depth && place.is_behind == is_behind && (block < 0 || place.block == block))
-          result.push_back(in_own_loop(place.what));
+          result.push_back(in_own_loops(place));
     };
     add(false);
     const auto inside = [&](const Block& of, int number) {
@@ -174,17 +188,14 @@ private:
     add(true);
     return result;
   }
-  /// Derivatives of many functions ahead of the loops over these have a loop of their own.
-  std::variant<Do, Nest> in_own_loop(const Do& what) const {
-    constexpr int most_in_text = 128;
-    if (what.action != Do::Action::step) return what;
-    const auto& step = program_.step(what.step);
-    if (step.kind != StepKind::multiply || !is_derivative(step) || derivatives_ != DerivativePlace::ahead ||
-        program_.size(step.target) <= most_in_text)
-      return what;
-    return Nest{.loops = {{{program_.array(step.target).axes[1]}}}, .body = {what}};
+  static std::variant<Do, Nest> in_own_loops(const Place& place) {
+    if (place.own.empty()) return place.what;
+    Nest nest{.loops = {}, .body = {place.what}};
+    for (const int axis : place.own) nest.loops.push_back({{axis}});
+    return nest;
   }
 
+  static constexpr int most_ahead = 128; ///< derivatives ahead of the loops that are written out
   const kernel::TensorProgram& program_;
   int points_;
   DerivativePlace derivatives_;

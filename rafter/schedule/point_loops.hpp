@@ -11,8 +11,11 @@
 /// Cell matrices by loops over points and pairs of functions (Contraction::pointwise), in any order of the loops.
 namespace rafter::schedule {
 
-/// The order of the loops over quadrature points (Q) and over shape functions (S), test functions before trial ones.
+/// How matrices of cells are computed: by tables, or by loops over quadrature points (Q) and over shape functions (S),
+/// test functions before trial ones, in this order.
 enum class LoopOrder : std::uint8_t {
+  automatic, ///< as takes fewer operations: tables, or qss
+  tables,    ///< coefficients at points times tables of products of functions
   qss, ///< everything of a point is computed once, and the whole matrix is summed over the points
   sqs, ///< a row is summed over the points, which each row computes anew
   ssq  ///< an entry is

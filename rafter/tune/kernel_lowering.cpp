@@ -9,6 +9,7 @@
 #include <rafter/form/scalar_graph.hpp>
 #include <rafter/kernel/contraction.hpp>
 #include <rafter/kernel/cut.hpp>
+#include <rafter/kernel/point_matrices.hpp>
 #include <rafter/kernel/qfunction.hpp>
 #include <rafter/kernel/tensor_program.hpp>
 #include <rafter/schedule/counts.hpp>
@@ -192,11 +193,30 @@ LoweredKernel KernelLowering::take(const schedule::Plan& plan) {
           .stored = result.stored};
 }
 
+kernel::TensorProgram KernelLowering::setup_program(const schedule::Plan& plan, kernel::Contraction contraction,
+                                                    schedule::DerivativePlace derivatives) const {
+  auto input = program_input(kernel_.setup_of(plan), contraction);
+  input.shares_derivatives = derivatives == schedule::DerivativePlace::ahead;
+  return stores_matrices(plan) ? kernel::build_stored_matrices(kernel_.matrices, input) : kernel::build_program(input);
+}
+
+bool KernelLowering::is_faster_by_points(const schedule::Plan& plan) {
+  if (!kernel_.of_derivatives) return false;
+  auto by_points = plan;
+  by_points.set(schedule::key::contraction, kernel::Contraction::pointwise);
+  return kernel::is_faster(program(by_points), program(plan));
+}
+
+bool KernelLowering::stores_faster_by_points(const schedule::Plan& plan) const {
+  const auto derivatives = plan[schedule::key::derivatives];
+  return kernel::is_faster(setup_program(plan, kernel::Contraction::pointwise, derivatives),
+                           setup_program(plan, kernel::Contraction::dense, derivatives));
+}
+
 LoweredKernel KernelLowering::setup(const schedule::Plan& plan, const schedule::Plan& own_plan,
                                     const LoweredKernel& main) const {
-  const auto input_of_setup = program_input(kernel_.setup_of(plan), own_plan[schedule::key::contraction]);
-  LoweredKernel result{.program = stores_matrices(plan) ? kernel::build_stored_matrices(kernel_.matrices, input_of_setup)
-                                                        : kernel::build_program(input_of_setup),
+  LoweredKernel result{.program = setup_program(plan, own_plan[schedule::key::contraction],
+                                                own_plan[schedule::key::derivatives]),
                        .loops = {},
                        .mapping = {},
                        .schedule_text = {},

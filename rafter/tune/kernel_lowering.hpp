@@ -90,6 +90,12 @@ public:
   /// Throws InputError where the work arrays of a thread are too large to be of use.
   PlannedProgram lower(const schedule::Plan& plan) override;
 
+  /// Says whether cell matrices take Contraction::pointwise by themselves (kernel::is_faster), with the other keys of a
+  /// plan.
+  bool is_faster_by_points(const schedule::Plan& plan);
+  /// The same for those that set-up stores for the plan.
+  bool stores_faster_by_points(const schedule::Plan& plan) const;
+
   /// Moves out the kernel of the chosen plan; after this call no plan may be lowered.
   LoweredKernel take(const schedule::Plan& plan);
   /// Set-up kernel for `main`, which was lowered with `plan`: computes the values that `main` reads as stored. It is
@@ -112,6 +118,8 @@ private:
   double starts_per_batch(const schedule::LoopProgram& loops, int space) const;
 
   kernel::ProgramInput program_input(const kernel::QFunction& function, kernel::Contraction contraction) const;
+  kernel::TensorProgram setup_program(const schedule::Plan& plan, kernel::Contraction contraction,
+                                      schedule::DerivativePlace derivatives) const;
 
   CellKernel kernel_;
   std::shared_ptr<kernel::DenseTables> tables_ = kernel::make_dense_tables(); ///< shared by all programs of the kernel

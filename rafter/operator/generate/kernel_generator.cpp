@@ -134,8 +134,10 @@ tune::CellKernel KernelGenerator::with_choices(tune::CellKernel result) {
   result.of_derivatives = pairs_of_derivatives(specification_);
   const auto function = integrand(specification_);
   constexpr int most_stored = 1 << 14; // numbers of a cell: larger matrices move more bytes than any other way
-  if (specification_.purpose == Purpose::action && result.cell.num_trials > 0)
-    result.matrices = kernel::stored_matrices(function, result.cell.fields, most_stored);
+  if (specification_.purpose == Purpose::action && result.cell.num_trials > 0 && !result.cell.is_facet())
+    result.matrices = kernel::stored_matrices(
+        function, kernel::keep_derivatives(specification_.parts, specification_.shape(), result.cell.map),
+        result.cell.fields, most_stored);
   function_text_ = kernel::to_string(function);
   const auto& machine = planner().options().machine;
   const int threads = options_.target->num_threads;
@@ -204,8 +206,11 @@ void KernelGenerator::add_setup(const tune::LoweredKernel& main, tune::KernelPro
   if (setup.outputs.empty()) return;
   result.setup_fields = indices_of(setup, kernel::AtomKind::reference_field);
   result.setup_parameters = indices_of(setup, kernel::AtomKind::parameter);
-  const auto own_plan = setup_plan(plan, !result.setup_fields.empty());
-  result.setup = generated(lowering_.setup(plan, own_plan, main), own_plan, plan);
+  const auto own_plan = setup_plan(plan, !result.setup_fields.empty() || !result.setup_parameters.empty());
+  const auto lowered = lowering_.setup(plan, own_plan, main);
+  const int cells = lowered.loops.vector_width == 1 ? 1 : specification_.cell.fields.batches.cells_per_batch;
+  result.setup_flops = schedule::count(lowered.loops).flops / cells;
+  result.setup = generated(lowered, own_plan, plan);
 }
 
 /// Makes the text of a kernel that was lowered, whose tables are packed by the plan `packed`.
@@ -251,7 +256,7 @@ bool KernelGenerator::is_too_large(const kernel::CellMatrixSize& size) const {
 }
 
 /// Returns the plan of kernels that have none to choose from.
-schedule::Plan KernelGenerator::usual_plan() const {
+schedule::Plan KernelGenerator::usual_plan() {
   // Functionals, diagonals, matrices, and right-hand sides that run rarely would store values to read them once.
   const bool is_quick = runs_few_times(specification_, options_);
   const bool has_one_run =
@@ -260,11 +265,7 @@ schedule::Plan KernelGenerator::usual_plan() const {
   auto plan = tune::plan_usual(factors, specification_.cell.fields.batches.cells_per_batch, register_width(),
                                kernel().target, options_.plan.get());
   if (!options_.plan) plan.set(key::scatter, usual_scatter(specification_, options_));
-  if (is_matrix() && options_.plan)
-    for (const auto* of_matrices : {static_cast<const schedule::Key*>(&key::contraction),
-                                    static_cast<const schedule::Key*>(&key::order),
-                                    static_cast<const schedule::Key*>(&key::derivatives)})
-      of_matrices->read(plan, of_matrices->text(*options_.plan));
+  if (is_matrix()) take_matrix_keys(plan);
   if (is_single(specification_, options_)) plan = computing_in_floats(plan);
   if (is_facet()) plan.set(key::unroll, 0); // tables are data: those of most facets depend on the number of the facet
   if (is_quick) take_quick_flags(plan);
@@ -310,14 +311,57 @@ schedule::Plan KernelGenerator::computing_in_floats(schedule::Plan plan) const {
   return plan;
 }
 
-/// Plan of the kernel that computes the stored data, always in double. Without data fields it runs once.
-schedule::Plan KernelGenerator::setup_plan(const schedule::Plan& plan, bool has_fields) const {
+/// Plan of the kernel that computes the stored data, always in double. Without data fields and parameters it runs once.
+schedule::Plan KernelGenerator::setup_plan(const schedule::Plan& plan, bool has_data) const {
   auto result = computing_in_double(plan);
   if (result[key::contraction] == kernel::Contraction::cell_matrices) // it makes what others multiply by
-    result.set(key::contraction, contraction(schedule::Plan()[key::contraction], false));
+    result.set(key::contraction, has_point_loops(result) ? kernel::Contraction::pointwise
+                                                         : contraction(schedule::Plan()[key::contraction], false));
+  if (stores_past_caches(plan)) result.set(key::stores, schedule::Stores::streaming);
   result = schedule::without_unused_keys(result);
-  if (!has_fields) take_quick_flags(result);
+  if (!has_data) take_quick_flags(result);
   return result;
+}
+
+/// How cell matrices are computed: as the plan asks that was given, else as is faster.
+void KernelGenerator::take_matrix_keys(schedule::Plan& plan) {
+  plan.set(key::contraction, contraction(plan[key::contraction], is_facet()));
+  if (!kernel().of_derivatives || is_too_large_) return;
+  const auto given = options_.plan ? *options_.plan : schedule::Plan();
+  auto order = given[key::order];
+  if (order == schedule::LoopOrder::automatic)
+    order = given[key::contraction] == kernel::Contraction::pointwise || lowering_.is_faster_by_points(plan)
+                ? schedule::LoopOrder::qss
+                : schedule::LoopOrder::tables;
+  if (order == schedule::LoopOrder::tables) return;
+  plan.set(key::contraction, kernel::Contraction::pointwise);
+  plan.set(key::order, order).set(key::derivatives, given[key::derivatives]);
+}
+
+/// Says whether the matrices that the plan stores are larger than the caches.
+bool KernelGenerator::stores_past_caches(const schedule::Plan& plan) const {
+  if (plan[key::contraction] != kernel::Contraction::cell_matrices) return false;
+  const auto& machine = planner().options().machine;
+  const double bytes = 8.0 * kernel().matrices.num_stored * specification_.cell.fields.batches.cells_per_batch *
+                       static_cast<double>(specification_.sizes.num_data_rows);
+  constexpr int line_numbers = 8; // lines that are filled in parts leave the processor in parts
+  return plan[key::vector_width] >= std::min(line_numbers, specification_.cell.fields.batches.cells_per_batch) &&
+         machine::resident(machine, bytes, options_.target->num_threads).levels.size() == machine.levels.size();
+}
+
+/// Says whether the matrices that the plan stores are computed by loops over points and functions.
+bool KernelGenerator::has_point_loops(const schedule::Plan& plan) const {
+  const bool has_loops =
+         kernel::has_point_matrices({.fields = {.quadrature = specification_.cell.fields.quadrature,
+                                                .local_facets = {},
+                                                .inputs = {},
+                                                .outputs = kernel().matrices.uses,
+                                                .geometry = nullptr,
+                                                .batches = {}},
+                                     .function = kernel().matrices.of_derivatives,
+                                     .tables = nullptr});
+  if (plan[key::order] == schedule::LoopOrder::automatic) return has_loops && lowering_.stores_faster_by_points(plan);
+  return has_loops && plan[key::order] != schedule::LoopOrder::tables;
 }
 
 void KernelGenerator::take_quick_flags(schedule::Plan& plan) const {
@@ -348,6 +392,7 @@ schedule::PlanningProblem KernelGenerator::problem() const {
   result.is_tensor = kernel::has_tensor_factors(specification_.shape(), specification_.cell.fields);
   result.has_modes = has_modes_;
   result.is_separable = is_separable_;
+  result.num_matrix_entries = kernel().matrices.num_stored;
   result.num_points = specification_.cell.fields.quadrature.num_points();
   for (const auto& line : specification_.cell.fields.quadrature.lines)
     result.points_per_axis = std::max(result.points_per_axis, static_cast<int>(line.points.size()));

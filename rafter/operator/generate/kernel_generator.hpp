@@ -51,12 +51,15 @@ private:
   void add_setup(const tune::LoweredKernel& main, tune::KernelPrograms& result) const;
   tune::GeneratedProgram generated(const tune::LoweredKernel& lowered, schedule::Plan plan,
                                    const schedule::Plan& packed) const;
-  schedule::Plan usual_plan() const;
+  schedule::Plan usual_plan();
   schedule::Plan fitted(schedule::Plan plan) const;
   int usual_width(const schedule::Plan& plan) const;
   schedule::Plan computing_in_double(schedule::Plan plan) const;
   schedule::Plan computing_in_floats(schedule::Plan plan) const;
-  schedule::Plan setup_plan(const schedule::Plan& plan, bool has_fields) const;
+  schedule::Plan setup_plan(const schedule::Plan& plan, bool has_data) const;
+  bool has_point_loops(const schedule::Plan& plan) const;
+  void take_matrix_keys(schedule::Plan& plan);
+  bool stores_past_caches(const schedule::Plan& plan) const;
   void take_quick_flags(schedule::Plan& plan) const;
   kernel::Contraction contraction(kernel::Contraction asked, bool has_facets) const;
   schedule::PlanningProblem problem() const;
