@@ -2,6 +2,8 @@
 #pragma once
 #include <array>
 #include <map>
+#include <optional>
+#include <string_view>
 
 /// Holds the operations, bytes and work arrays per cell that are published in Chang et al., "Shifting the sweet spot",
 /// arXiv:2601.08374, for elasticity on affine hexahedra of degree p with D = p + 1 nodes and Q = p + 2 points along
@@ -31,6 +33,23 @@ constexpr double published_elasticity_intensity(int degree) {
 
 /// This is the ratio of the operations of MFEM's partial assembly to those of PAop, by degree, as table 5 prints it.
 inline const std::map<int, int> published_elasticity_ratios{{1, 2}, {2, 2}, {4, 5}, {8, 14}};
+
+/// The kernel takes so many seconds after a step of the ablation (table 7: degree 8, 51.17 million unknowns, 64
+/// processes on a Kunpeng 920); the last step makes it PAop.
+struct PublishedStep {
+  std::string_view name;
+  double seconds;
+};
+inline constexpr int published_elasticity_steps_degree = 8;
+inline constexpr std::array published_elasticity_steps{
+    PublishedStep{"baseline", 148.47}, PublishedStep{"+ sum factorisation", 11.65}, PublishedStep{"+ Voigt", 11.55},
+    PublishedStep{"+ fusion", 5.38}, PublishedStep{"+ slice-wise", 2.74}};
+/// Returns how many times faster than the baseline the kernel is after a step; nothing for other names.
+constexpr std::optional<double> published_elasticity_speed_up(std::string_view step) {
+  for (const auto& [name, seconds] : published_elasticity_steps)
+    if (name == step) return published_elasticity_steps.front().seconds / seconds;
+  return std::nullopt;
+}
 
 /// A work array of PAop holds `factor` D^nodes Q^points doubles of a cell (table 1).
 struct PublishedWorkArray {

@@ -27,7 +27,15 @@ void TimedOperator::apply(const op::Vector& x, op::Vector& y) const {
   timed([&] { A_->apply(x, y); });
 }
 
+void TimedOperator::apply(const op::SingleVector& x, op::SingleVector& y) const {
+  timed([&] { A_->apply(x, y); });
+}
+
 void TimedOperator::apply_with(op::Vector& x, op::Vector& y, const op::VectorWork& work) const {
+  timed([&] { A_->apply_with(x, y, work); });
+}
+
+void TimedOperator::apply_with(op::SingleVector& x, op::SingleVector& y, const op::VectorWork& work) const {
   timed([&] { A_->apply_with(x, y, work); });
 }
 

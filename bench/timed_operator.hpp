@@ -25,11 +25,14 @@ public:
   std::vector<op::EntryRange> owned_ranges() const override { return A_->owned_ranges(); }
   std::int64_t num_unknowns() const override { return A_->num_unknowns(); }
   std::shared_ptr<device::Device> device() const override { return A_->device(); }
+  bool is_single() const override { return A_->is_single(); }
   void diagonal(op::Vector& d) const override { A_->diagonal(d); }
   op::SparseMatrix sparse_matrix() const override;
   std::int64_t num_parts() const override { return A_->num_parts(); }
   void apply(const op::Vector& x, op::Vector& y) const override;
+  void apply(const op::SingleVector& x, op::SingleVector& y) const override;
   void apply_with(op::Vector& x, op::Vector& y, const op::VectorWork& work) const override;
+  void apply_with(op::SingleVector& x, op::SingleVector& y, const op::VectorWork& work) const override;
 
   std::int64_t num_applications() const { return num_applications_; }
   double seconds() const { return seconds_; }

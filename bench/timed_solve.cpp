@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/memory.hpp>
+#include <rafter/base/timing.hpp>
 #include <rafter/device/finish.hpp>
 #include <rafter/form/lowering.hpp>
 #include <rafter/form/parser.hpp>
@@ -28,9 +29,11 @@ double expected_applications(const SolveProblem& problem, const op::System& syst
   return per_point_of_an_edge * std::pow(points, 1.0 / system.mesh->tdim);
 }
 
-op::System make_system(const SolveProblem& problem) {
+op::System make_system(const SolveProblem& problem, schedule::Precision precision) {
   const auto discretisation = std::make_shared<const space::Discretisation>(
-      problem.meshes->finest(), space::DiscretisationOptions{.degree = problem.degree});
+      problem.meshes->finest(),
+      space::DiscretisationOptions{.degree = problem.degree,
+                                   .cells_per_batch = op::level_cells_per_batch(precision, problem.degree)});
   return op::make_system({space::FunctionSpace::make(
       discretisation, {.degree = problem.degree, .components = problem.components, .name = "u"})});
 }
@@ -55,10 +58,53 @@ op::OperatorOptions operator_options(const SolveProblem& problem, const op::Syst
                      .condition = {.tags = problem.fixed_tags, .is_all = problem.fixed_tags.empty(), .value = zero}}}};
 }
 
-double kernel_seconds(std::span<const op::GeneratedLevel> levels) {
-  double sum = 0;
-  for (const auto& level : levels) sum += level.kernel_seconds;
-  return sum;
+/// The coarsest level is in double precision, as its solver is, also where the plan of all levels has floats.
+void compute_in_double(op::GeneratedLevel& level) {
+  auto kernels = level.action->options;
+  if (kernels.plan == nullptr) return;
+  const double begin = base::cpu_seconds();
+  kernels.plan = std::make_shared<const schedule::Plan>(schedule::in_double(*kernels.plan));
+  level.action = op::build_form(level.action->form, level.system, op::Purpose::action, kernels);
+  level.kernel_seconds += base::cpu_seconds() - begin;
+}
+
+/// The kernels of multigrid's levels, with those of an operator in the place of the finest one where levels are in
+/// single precision. A plan of the row is that of all of them (op::generate_own_level takes the planner's).
+struct LevelKernels {
+  std::vector<op::GeneratedLevel> coarser;
+  op::GeneratedAuxiliary finest{};
+  double finest_seconds = 0; ///< time that planning and writing its kernels took
+
+  double seconds() const {
+    double sum = finest_seconds;
+    for (const auto& level : coarser) sum += level.kernel_seconds;
+    return sum;
+  }
+  std::vector<std::shared_ptr<op::GeneratedForm>> all() const {
+    auto result = op::kernels_of(coarser);
+    for (auto& kernel : op::kernels_of(finest)) result.push_back(std::move(kernel));
+    return result;
+  }
+};
+
+LevelKernels generate_levels(const op::HierarchySpecification& finest, schedule::Precision precision) {
+  const bool is_single = precision == schedule::Precision::single_precision;
+  auto specification = finest;
+  auto& kernels = specification.kernels;
+  kernels.precision = precision;
+  if (is_single && kernels.plan != nullptr)
+    kernels.plan = std::make_shared<const schedule::Plan>(schedule::in_single(*kernels.plan));
+  LevelKernels result{op::generate_levels(specification)};
+  if (!is_single || result.coarser.empty()) return result;
+  compute_in_double(result.coarser.front());
+  const double begin = base::cpu_seconds();
+  auto& own = result.finest;
+  own = {.system = finest.system, .conditions = finest.conditions, .kernels = kernels};
+  const auto form = form::lower(finest.form);
+  own.action = op::build_form(form, own.system, op::Purpose::action, kernels);
+  if (own.action->matrix == nullptr) own.diagonal = op::build_form(form, own.system, op::Purpose::diagonal, kernels);
+  result.finest_seconds = base::cpu_seconds() - begin;
+  return result;
 }
 
 } // namespace
@@ -69,10 +115,32 @@ double TimedSolve::lap() {
   return last_ - before;
 }
 
+void TimedSolve::add_level(std::shared_ptr<const op::Operator> A) {
+  auto timed = std::make_shared<const TimedOperator>(A, threads_);
+  levels_.push_back({std::move(A), std::move(timed)});
+}
+
+solvers::MultigridHierarchy TimedSolve::make_hierarchy(std::vector<op::GeneratedLevel> levels,
+                                                       const op::GeneratedAuxiliary& own_level,
+                                                       const op::System& system, const mesh::Generations& meshes) {
+  const auto own = op::make_auxiliary(own_level, *A_);
+  auto made = op::make_levels(std::move(levels), own.A ? *own.A : *A_, meshes);
+  for (const auto& level : made) add_level(level.A);
+  num_coarsest_unknowns_ = made.empty() ? A_->num_unknowns() : made.front().A->num_unknowns();
+  auto result = *solvers::make_hierarchy(std::move(made), system, {}, own);
+  for (std::size_t l = 0; l < result.coarser.size(); ++l) result.coarser[l].A = levels_[l].timed;
+  if (own.A != nullptr) {
+    add_level(own.A);
+    num_finest_ = 2;
+    result.finest = levels_.back().timed;
+  }
+  return result;
+}
+
 TimedSolve::TimedSolve(const SolveProblem& problem, const SolveChoice& choice,
                        const std::shared_ptr<device::Device>& device, int threads)
     : threads_(threads), device_(device), last_(seconds_now(*device, threads)), b_(device, 0), x_(device, 0) {
-  const auto system = make_system(problem);
+  const auto system = make_system(problem, choice.precision);
   phases_.spaces = lap();
 
   const auto form = parse(problem, system, problem.form);
@@ -90,17 +158,19 @@ TimedSolve::TimedSolve(const SolveProblem& problem, const SolveChoice& choice,
   if (diagonal != nullptr) compiled.push_back(diagonal);
   phases_.kernels = lap();
 
-  std::vector<op::GeneratedLevel> levels;
-  if (choice.preconditioner == "multigrid")
-    levels = op::generate_levels({.form = form,
-                                  .system = system,
-                                  .meshes = problem.meshes,
-                                  .conditions = options.dirichlet,
-                                  .kernels = kernels,
-                                  .keeps_plan = !choice.plan.empty()});
-  for (const auto& kernel : op::kernels_of(levels)) compiled.push_back(kernel);
-  phases_.kernels += kernel_seconds(levels);
-  phases_.preconditioner = lap() - kernel_seconds(levels);
+  LevelKernels levels;
+  if (choice.preconditioner == "multigrid") {
+    levels = generate_levels({.form = form,
+                              .system = system,
+                              .meshes = problem.meshes,
+                              .conditions = options.dirichlet,
+                              .kernels = kernels,
+                              .keeps_plan = !choice.plan.empty()},
+                             choice.precision);
+    for (auto& kernel : levels.all()) compiled.push_back(std::move(kernel));
+  }
+  phases_.kernels += levels.seconds();
+  phases_.preconditioner = lap() - levels.seconds();
   op::compile(compiled);
   phases_.kernels += lap();
 
@@ -114,17 +184,14 @@ TimedSolve::TimedSolve(const SolveProblem& problem, const SolveChoice& choice,
 
   options_.preconditioner = choice.preconditioner;
   options_.near_null_space = [system] { return solvers::make_near_null_space(system); };
-  options_.control.norm = solvers::Norm::preconditioned;
+  options_.multigrid = choice.multigrid;
+  options_.control.norm = choice.norm;
   options_.control.rtol = 1e-6;
   if (choice.max_iterations > 0) options_.control.max_iterations = choice.max_iterations;
-  auto made = op::make_levels(std::move(levels), *A_, *problem.meshes);
-  for (const auto& level : made) levels_.push_back({level.A, std::make_shared<const TimedOperator>(level.A, threads)});
-  levels_.push_back({A_, std::make_shared<const TimedOperator>(A_, threads)});
-  if (choice.preconditioner == "multigrid") {
-    auto hierarchy = *solvers::make_hierarchy(std::move(made), system);
-    for (std::size_t l = 0; l < hierarchy.coarser.size(); ++l) hierarchy.coarser[l].A = levels_[l].timed;
-    options_.hierarchy = std::make_shared<const solvers::MultigridHierarchy>(std::move(hierarchy));
-  }
+  if (choice.preconditioner == "multigrid")
+    options_.hierarchy = std::make_shared<const solvers::MultigridHierarchy>(
+        make_hierarchy(std::move(levels.coarser), levels.finest, system, *problem.meshes));
+  add_level(A_);
   M_ = solvers::make_preconditioner(*levels_.back().timed, options_);
   phases_.preconditioner += lap();
 }
@@ -144,32 +211,41 @@ void TimedSolve::restart_counts() const {
 double TimedSolve::operator_seconds(const Level& level) const {
   const auto finish = device::finish_of(device_);
   if (!finish) return level.timed->seconds();
-  const auto x = level.A->make_vector();
-  auto y = level.A->make_vector();
-  const std::vector<std::function<void()>> calls{[&] { level.A->apply(x, y); }};
-  const auto samples =
-      base::sample(calls, {.rounds = 3, .sample_seconds = 0.02, .threads = threads_, .finish = finish});
-  return static_cast<double>(level.timed->num_applications()) * base::timing_of(samples.front()).median;
+  const auto applied_to = [&](const auto& x, auto y) {
+    const std::vector<std::function<void()>> calls{[&] { level.A->apply(x, y); }};
+    const auto samples =
+        base::sample(calls, {.rounds = 3, .sample_seconds = 0.02, .threads = threads_, .finish = finish});
+    return static_cast<double>(level.timed->num_applications()) * base::timing_of(samples.front()).median;
+  };
+  if (!level.A->is_single()) return applied_to(level.A->make_vector(), level.A->make_vector());
+  const auto size = static_cast<std::size_t>(level.A->size());
+  return applied_to(op::SingleVector(device_, size), op::SingleVector(device_, size));
 }
 
 Json TimedSolve::counted(int num_solves, const machine::Machine& machine) const {
-  double unknowns = 0, seconds = 0, bound = 0;
-  for (const auto& level : levels_) {
+  double unknowns = 0, seconds = 0, bound = 0, finest_seconds = 0;
+  std::int64_t finest_applications = 0;
+  for (std::size_t l = 0; l < levels_.size(); ++l) {
+    const auto& level = levels_[l];
     const auto times = static_cast<double>(level.timed->num_applications());
+    const double level_seconds = operator_seconds(level);
     const auto counts = level.A->counts();
     const auto seen = machine::resident(machine, counts.global_bytes_read + counts.global_bytes_written, threads_);
     unknowns += times * static_cast<double>(level.A->num_unknowns());
-    seconds += operator_seconds(level);
+    seconds += level_seconds;
+    if (l + num_finest_ >= levels_.size()) {
+      finest_seconds += level_seconds;
+      finest_applications += level.timed->num_applications();
+    }
     bound += times * machine::bound(counts, seen, threads_).seconds;
   }
-  const auto& finest = *levels_.back().timed;
-  return {{"finest_mdofs_per_second", 1e-6 * static_cast<double>(finest.num_applications() * finest.num_unknowns()) /
-                                          operator_seconds(levels_.back())},
+  return {{"finest_mdofs_per_second",
+           1e-6 * static_cast<double>(finest_applications * A_->num_unknowns()) / finest_seconds},
           {"level_mdofs_per_second", 1e-6 * unknowns / seconds},
-          {"finest_applications", finest.num_applications() / num_solves},
+          {"finest_applications", finest_applications / num_solves},
           {"operator_seconds", seconds / num_solves},
           {"bound_seconds", bound / num_solves},
-          {"num_levels", levels_.size()}};
+          {"num_levels", levels_.size() + 1 - num_finest_}};
 }
 
 namespace {
@@ -211,7 +287,11 @@ void require_sizes(const std::string& suite, const Settings& settings) {
           fmt::format("bench {}: --mdofs: {} is no number of unknowns to solve for; accepted: above 0", suite, size));
 }
 
-Column iterations_column() { return {"iterations", {"iter", "iterations to 1e-6 in the preconditioned norm"}, "{:5}"}; }
+Column iterations_column(solvers::Norm norm) {
+  const auto* of =
+      norm == solvers::Norm::preconditioned ? "in the preconditioned norm" : "in the 2-norm of the residual";
+  return {"iterations", {"iter", fmt::format("iterations to 1e-6 {}", of)}, "{:5}"};
+}
 
 Column end_column() {
   return {"end", {"end", "of the iteration: met, cut off after so many, or why it failed"}, "{:<7}"};
@@ -245,6 +325,7 @@ Json solve_row(const std::function<SolveProblem()>& make, const SolveChoice& cho
            {"iterations", result.iterations},
            {"is_converged", result.status == solvers::Status::converged},
            {"end", describe_end(result)},
+           {"preconditioner", solve.M().description()},
            {"mesh_seconds", mesh_seconds},
            {"spaces_seconds", phases.spaces},
            {"kernels_seconds", phases.kernels},
@@ -253,6 +334,10 @@ Json solve_row(const std::function<SolveProblem()>& make, const SolveChoice& cho
            {"seconds", timing.median},
            {"spread", timing.spread()},
            {"mdofs_per_second", 1e-6 * static_cast<double>(dofs) / timing.median}};
+  if (choice.preconditioner == "multigrid") {
+    row["coarsest_dofs"] = solve.num_coarsest_unknowns();
+    row["level_precision"] = solve.M().is_single() ? "single" : "double";
+  }
   row.update(solve.counted(num_solves, machine));
   row["application_seconds"] = application_seconds(solve, settings);
   if (bytes) {

@@ -8,6 +8,7 @@
 #include <bench/report.hpp>
 #include <bench/timed_operator.hpp>
 #include <rafter/form/scope.hpp>
+#include <rafter/operator/levels/auxiliary_operator.hpp>
 #include <rafter/operator/levels/level_hierarchy.hpp>
 #include <rafter/solve/solver.hpp>
 
@@ -29,6 +30,10 @@ struct SolveChoice {
   std::string preconditioner = "multigrid"; ///< name of solvers::preconditioners(); the method is conjugate gradients
   std::string plan;                         ///< plan of the operators of all levels; empty: the planner chooses
   int max_iterations = 0;                   ///< ends the solve; 0: solvers::default_max_iterations
+  solvers::MultigridParameters multigrid{}; ///< smoothers, coarse solver and algebraic multigrid
+  /// Precision of the levels of multigrid but the coarsest; plans of rows have it there, too.
+  schedule::Precision precision = schedule::Precision::double_precision;
+  solvers::Norm norm = solvers::Norm::preconditioned; ///< norm of the residual that ends the solve at 1e-6
 };
 
 /// Seconds of what comes before a solve.
@@ -39,8 +44,8 @@ struct SolvePhases {
   double preconditioner = 0; ///< spaces, operators and transfers of coarser levels, smoothers, coarse solver
 };
 
-/// A problem is set up when this object is made. Solves begin at zero and end when the preconditioned norm of the
-/// residual has fallen to 1e-6.
+/// A problem is set up when this object is made. Solves begin at zero and end when the norm of the residual has fallen
+/// to 1e-6.
 class TimedSolve {
 public:
   /// Throws the errors of the operator, the preconditioner and their set-up.
@@ -52,6 +57,9 @@ public:
   solvers::Result solve();
   void apply(); ///< applies the finest operator once
   const op::Operator& A() const { return *A_; }
+  const solvers::Preconditioner& M() const { return *M_; }
+  /// Number of unknowns of the coarsest level of multigrid; 0: the preconditioner is another one.
+  std::int64_t num_coarsest_unknowns() const { return num_coarsest_unknowns_; }
   const SolvePhases& phases() const { return phases_; }
   void restart_counts() const; ///< applications of all levels are counted from now on
   /// Returns what was counted since then, per solve of `num_solves`: `finest_mdofs_per_second`,
@@ -65,6 +73,12 @@ private:
     std::shared_ptr<const TimedOperator> timed;
   };
   double lap(); ///< returns the seconds since the last call
+  void add_level(std::shared_ptr<const op::Operator> A);
+  /// Makes the levels below the finest, and `own_level` in the place of the finest one where it has kernels. Operators
+  /// that are timed take their places.
+  solvers::MultigridHierarchy make_hierarchy(std::vector<op::GeneratedLevel> levels,
+                                             const op::GeneratedAuxiliary& own_level, const op::System& system,
+                                             const mesh::Generations& meshes);
   /// Seconds that the counted applications of a level took.
   double operator_seconds(const Level& level) const;
   int threads_;
@@ -72,7 +86,11 @@ private:
   double last_;
   SolvePhases phases_;
   std::shared_ptr<const op::Operator> A_;
-  std::vector<Level> levels_; ///< the finest is the last
+  /// Levels from coarse to fine. The last is that of the operator; where multigrid has another one on its level, both
+  /// are the finest.
+  std::vector<Level> levels_;
+  std::size_t num_finest_ = 1;
+  std::int64_t num_coarsest_unknowns_ = 0;
   solvers::SolverOptions options_;
   op::Vector b_, x_;
   std::shared_ptr<const solvers::Preconditioner> M_;
@@ -82,15 +100,16 @@ private:
 void require_sizes(const std::string& suite, const Settings& settings);
 
 /// Columns of both suites of solvers.
-Column iterations_column();
+Column iterations_column(solvers::Norm norm = solvers::Norm::preconditioned);
 Column end_column();
 Column bytes_per_unknown_column();
 
 /// Runs a suite's row: the problem is set up twice, so that kernels are compiled before anything is timed, and solved
 /// once before and then `rounds` times as often as fills a sample. `make` makes the problem, also its meshes unless
-/// they are those of a file. Returns `dofs`, `cells`, `iterations`, `is_converged`, `end`, `num_levels`, the phases as
-/// NAME_seconds, `seconds` (of a solve), `spread`, `mdofs_per_second` (unknowns over this time), `application_seconds`,
-/// `memory_bytes`, `bytes_per_unknown`, the plans of the finest operator, and TimedSolve::counted().
+/// they are those of a file. Returns `dofs`, `cells`, `iterations`, `is_converged`, `end`, `preconditioner` (in words),
+/// `coarsest_dofs` and `level_precision` of multigrid, `num_levels`, the phases as NAME_seconds, `seconds` (of a
+/// solve), `spread`, `mdofs_per_second` (unknowns over this time), `application_seconds`, `memory_bytes`,
+/// `bytes_per_unknown`, the plans of the finest operator, and TimedSolve::counted().
 Json solve_row(const std::function<SolveProblem()>& make, const SolveChoice& choice,
                const std::shared_ptr<device::Device>& device, const machine::Machine& machine,
                const Settings& settings);

@@ -103,6 +103,14 @@ class CommandTest(unittest.TestCase):
     def refused(self, text, *fragments, arguments=(), code=WRONG_INPUT):
         self.assert_refused(self.run_rafter("solve", self.write(text), *arguments), *fragments, code=code)
 
+    def require_hypre(self):
+        row = re.search(r"^hypre +(\S+)", self.run_rafter("doctor").stdout, re.MULTILINE)
+        if row.group(1) == "works":
+            return
+        if os.environ.get("RAFTER_NEEDS_HYPRE") == "1":
+            self.fail("RAFTER_NEEDS_HYPRE is 1, but the adapter to hypre does not work")
+        self.skipTest("the adapter to hypre was not built (./rafter.sh build)")
+
     def changed(self, old, new):
         self.assertIn(old, POISSON)
         return POISSON.replace(old, new)

@@ -183,14 +183,6 @@ class Multigrid(command_test.CommandTest):
         report, _ = self.outcome(problem)
         self.assertIn("conjugate gradients to 0.01 in at most 5 iterations", report["preconditioner"])
 
-    def require_hypre(self):
-        row = re.search(r"^hypre +(\S+)", self.run_rafter("doctor").stdout, re.MULTILINE)
-        if row.group(1) == "works":
-            return
-        if os.environ.get("RAFTER_NEEDS_HYPRE") == "1":
-            self.fail("RAFTER_NEEDS_HYPRE is 1, but the adapter to hypre does not work")
-        self.skipTest("the adapter to hypre was not built (./rafter.sh build)")
-
     def test_boomeramg_has_the_solution_of_aggregates(self):
         self.require_hypre()
         energies = []

@@ -29,6 +29,16 @@ TEST(PublishedElasticity, IntensityIsThatOfTable5) {
   EXPECT_NEAR(rounded(published_elasticity_intensity(8), 0.1), 13.9, 1e-9);
 }
 
+TEST(PublishedElasticity, SpeedUpsAreThoseOfTable7) {
+  constexpr std::array marginal{12.74, 1.01, 2.15, 1.96};
+  for (std::size_t i = 0; i < marginal.size(); ++i) {
+    const auto& [before, after] = std::pair(published_elasticity_steps[i], published_elasticity_steps[i + 1]);
+    EXPECT_NEAR(rounded(before.seconds / after.seconds, 0.01), marginal[i], 1e-9) << after.name;
+  }
+  EXPECT_NEAR(rounded(published_elasticity_speed_up("+ slice-wise").value(), 0.01), 54.19, 1e-9);
+  EXPECT_FALSE(published_elasticity_speed_up("none").has_value());
+}
+
 TEST(PublishedElasticity, WorkArraysAreThoseOfTable1) {
   constexpr std::array kilobytes{1.4, 1.4, 21.6, 72.0, 48.0, 24.0, 2.4, 2.2};
   ASSERT_EQ(kilobytes.size(), published_elasticity_arrays.size());
