@@ -34,10 +34,11 @@ struct Problem {
 };
 constexpr std::array problems{
     Problem{"poisson", "s*inner(grad(u), grad(v))*dx", 0},
-    Problem{"convection",
-            "s*(inner(dot([[c0, c1, c2], [c3, c4, c5], [c6, c7, c8]], grad(u)), grad(v)) + dot([c9, c10, c11], grad(u))*v "
-            "+ u*dot([c12, c13, c14], grad(v)) + c15*u*v)*dx",
-            16}};
+    Problem{
+        "convection",
+        "s*(inner(dot([[c0, c1, c2], [c3, c4, c5], [c6, c7, c8]], grad(u)), grad(v)) + dot([c9, c10, c11], grad(u))*v "
+        "+ u*dot([c12, c13, c14], grad(v)) + c15*u*v)*dx",
+        16}};
 
 struct Variant {
   const char *order, *derivatives;
@@ -72,31 +73,33 @@ std::vector<Option> options_of(FirstOrderChoices& choices) {
 }
 
 Layout first_order_layout() {
-  return {.suite = "first-order",
-          .title = "matrices of cells, computed and stored in all orders of the loops",
-          .columns = {{"case", {"case", "cells and left side"}, "{:<22}"},
-                      degree_column(),
-                      {"order", {"order", "loops over points (q) and functions (s), or tables of products"}, "{:<6}"},
-                      {"derivatives",
-                       {"deriv.", "physical derivatives of all functions ahead of the loops, or inside them"},
-                       "{:<6}"},
-                      {"operations", {"flop", "operations that are executed for a cell"}, "{:6.0f}"},
-                      {"accesses", {"words", "numbers that are read and written for a cell"}, "{:5.0f}"},
-                      {"ns", {"ns", "nanoseconds for a cell"}, "{:7.2f}"},
-                      spread_column(),
-                      {"bound_ns", {"bound", "larger of words over the rate of STREAM and operations over the peak"},
-                       "{:6.2f}"},
-                      {"share", {"share", "bound over time, in %"}, "{:5.1f}", 100},
-                      {"best", {"best", "*: fastest of its case"}, "{:<4}"},
-                      {"paper_ns", {"Xeon", "nanoseconds that are published for twelve cores of Xeon E5-2620"}, "{:>7}"},
-                      {"paper_core_ns", {"a core", "the same for one core, times twelve"}, "{:>7}"}},
-          .tables = {{"operations and words that are published",
-                      {{"paper_operations", {"flop", "table 4"}, "{:>6}"},
-                       {"paper_accesses", {"words", "table 4, with the load vector"}, "{:>5}"},
-                       {"paper_phi_ns", {"Phi", "nanoseconds on a Xeon Phi 5110P, table 7"}, "{:>7}"},
-                       {"paper_kepler_ns", {"K20m", "nanoseconds on a Tesla K20m, table 7"}, "{:>7}"}}}},
-          .identity = {"case", "degree", "order", "derivatives"},
-          .figure = "mcells_per_second"};
+  return {
+      .suite = "first-order",
+      .title = "matrices of cells, computed and stored in all orders of the loops",
+      .columns = {{"case", {"case", "cells and left side"}, "{:<22}"},
+                  degree_column(),
+                  {"order", {"order", "loops over points (q) and functions (s), or tables of products"}, "{:<6}"},
+                  {"derivatives",
+                   {"deriv.", "physical derivatives of all functions ahead of the loops, or inside them"},
+                   "{:<6}"},
+                  {"operations", {"flop", "operations that are executed for a cell"}, "{:6.0f}"},
+                  {"accesses", {"words", "numbers that are read and written for a cell"}, "{:5.0f}"},
+                  {"ns", {"ns", "nanoseconds for a cell"}, "{:7.2f}"},
+                  spread_column(),
+                  {"bound_ns",
+                   {"bound", "larger of words over the rate of STREAM and operations over the peak"},
+                   "{:6.2f}"},
+                  {"share", {"share", "bound over time, in %"}, "{:5.1f}", 100},
+                  {"best", {"best", "*: fastest of its case"}, "{:<4}"},
+                  {"paper_ns", {"Xeon", "nanoseconds that are published for twelve cores of Xeon E5-2620"}, "{:>7}"},
+                  {"paper_core_ns", {"a core", "the same for one core, times twelve"}, "{:>7}"}},
+      .tables = {{"operations and words that are published",
+                  {{"paper_operations", {"flop", "table 4"}, "{:>6}"},
+                   {"paper_accesses", {"words", "table 4, with the load vector"}, "{:>5}"},
+                   {"paper_phi_ns", {"Phi", "nanoseconds on a Xeon Phi 5110P, table 7"}, "{:>7}"},
+                   {"paper_kepler_ns", {"K20m", "nanoseconds on a Tesla K20m, table 7"}, "{:>7}"}}}},
+      .identity = {"case", "degree", "order", "derivatives"},
+      .figure = "mcells_per_second"};
 }
 
 /// Every cell has one of a few sets of coefficients, and numbers of its own in memory.
@@ -143,7 +146,8 @@ double words_read(const op::GeneratedForm& built, int coefficients) {
 
 /// The figures of a variant that are published, if any.
 void add_published(Json& row, const std::string& name, const std::string& order, int degree) {
-  for (const char* key : {"paper_ns", "paper_core_ns", "paper_operations", "paper_accesses", "paper_phi_ns", "paper_kepler_ns"})
+  for (const char* key :
+       {"paper_ns", "paper_core_ns", "paper_operations", "paper_accesses", "paper_phi_ns", "paper_kepler_ns"})
     row[key] = "-";
   const auto found = std::ranges::find_if(published_integration, [&](const auto& of) { return of.problem == name; });
   const auto place = std::ranges::find(orders, order);
@@ -241,7 +245,8 @@ int run_first_order(std::span<const std::string> arguments) {
       if (std::ranges::find(choices.cases, problem.name) == choices.cases.end()) continue;
       for (const int degree : choices.common.degrees)
         for (const double size : choices.common.million_dofs)
-          measure_case(report, choices, problem, {.degree = degree, .million_dofs = size, .geometry = geometry}, device);
+          measure_case(report, choices, problem, {.degree = degree, .million_dofs = size, .geometry = geometry},
+                       device);
     }
   const std::array plots{report::Plot{"share of the bound, in the order of the table",
                                       {"variant", false, true},

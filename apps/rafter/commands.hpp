@@ -35,7 +35,7 @@ struct KernelOptions {
   std::string architecture; ///< kernels are compiled for it without a device ("sm_90"); "": they are for --device
   bool has_source = false, has_tensor_program = false, has_schedule = false, has_loop_program = false;
   bool has_storages = false; ///< the operator is timed in all ways to store matrices or factors
-  std::string matrix; ///< path for the operator's matrix in the format Matrix Market; not written if empty
+  std::string matrix;        ///< path for the operator's matrix in the format Matrix Market; not written if empty
   /// Paths for the matrices of the cells of the operator and for the vectors of those of the right-hand side, in the
   /// format of NumPy; not written if empty.
   std::string cell_matrices, cell_vectors;

@@ -26,9 +26,8 @@ std::set<BasisSlot> slots_of(const QFunction& function, int field) {
 /// Says whether every coefficient has one value per cell.
 bool is_constant_on_cells(const QFunction& function) {
   const auto sets = dependencies(function);
-  return std::ranges::all_of(function.outputs, [&](const Output& output) {
-    return is_per_cell(sets[static_cast<std::size_t>(output.node)]);
-  });
+  return std::ranges::all_of(
+      function.outputs, [&](const Output& output) { return is_per_cell(sets[static_cast<std::size_t>(output.node)]); });
 }
 
 /// Weighed products of two tables, shape (pair of rows, column): entry (i * number of second rows + j, q) is weight q

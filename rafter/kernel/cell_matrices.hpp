@@ -14,7 +14,8 @@ namespace rafter::kernel {
 /// The coefficients of all pairs of test and trial slots of a bilinear form, as outputs of kind test_pair.
 /// Output::field is number_of_pair; Output::component is c * (components of the trial field) + c' for the components c
 /// and c' of test and trial function. `trial_components` holds the number of components of each trial field of the
-/// form. Outputs of kind inverse_map stay, in front. Throws InternalError for a function that is not linear in the trial functions.
+/// form. Outputs of kind inverse_map stay, in front. Throws InternalError for a function that is not linear in the
+/// trial functions.
 QFunction pair_coefficients(const QFunction& function, std::span<const int> trial_components);
 inline int number_of_pair(int test, int trial, std::size_t num_trials) {
   return test * static_cast<int>(num_trials) + trial;

@@ -18,11 +18,89 @@ namespace {
 
 using element::Element;
 
+/// The tables of a program: of the weights, and of the functions of elements at the points. Tables have no axis of
+/// points where all their numbers are the same at all of them.
+class FunctionTables {
+public:
+  FunctionTables(TensorProgram& program, const BasisTables& tables)
+      : program_(program), tables_(tables), steps_(program),
+        frame_(differentiation_frame(program.function.shape, false)) {}
+
+  /// These axes, and that of the points where an array has it.
+  std::vector<int> with_points(std::vector<int> axes, bool has_points) const {
+    if (has_points) axes.push_back(program_.point_axes.front());
+    return axes;
+  }
+  /// Says whether values of functions, or derivatives, differ between points.
+  bool differ(const Element& element, bool is_value) const {
+    const auto found = element.tabulate(tables_.points());
+    for (int slot = is_value ? -1 : 0; slot < (is_value ? 0 : program_.tdim); ++slot)
+      for (int i = 0; i < found.num_dofs; ++i)
+        for (int q = 1; q < found.num_points; ++q)
+          if (std::abs(slot_value(found, frame_, slot, q, i) - slot_value(found, frame_, slot, 0, i)) > rounding)
+            return true;
+    return false;
+  }
+  // Each of these returns the number of an array.
+  /// The weights, one number where they are equal.
+  int weights() {
+    if (weights_ >= 0) return weights_;
+    const auto& of_points = program_.weights;
+    const bool are_equal = std::ranges::all_of(
+        of_points, [&](double weight) { return std::abs(weight - of_points.front()) <= rounding * of_points.front(); });
+    return weights_ = steps_.add_table("w", 1, with_points({}, !are_equal),
+                                       are_equal ? std::vector{of_points.front()} : of_points);
+  }
+  int volume() {
+    if (volume_ >= 0) return volume_;
+    return volume_ = steps_.add_table("volume", 1, {},
+                                      {std::accumulate(program_.weights.begin(), program_.weights.end(), 0.0)});
+  }
+  /// The number 1.
+  int one() {
+    if (one_ < 0) one_ = steps_.add_table("one", 1, {}, {1.0});
+    return one_;
+  }
+  /// Values or derivatives along directions of the frame, shape (slot, function, point), without points where all of
+  /// them have the same numbers.
+  int of_slots(const std::string& name, const Element& element, int dofs, std::span<const int> slots) {
+    const auto found = element.tabulate(tables_.points());
+    std::vector<double> values, of_first;
+    for (const int slot : slots)
+      for (int i = 0; i < found.num_dofs; ++i)
+        for (int q = 0; q < found.num_points; ++q) {
+          values.push_back(slot_value(found, frame_, slot, q, i));
+          if (q == 0) of_first.push_back(values.back());
+        }
+    const auto num_points = static_cast<std::size_t>(found.num_points);
+    bool has_points = false;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      has_points = has_points || std::abs(values[i] - of_first[i / num_points]) > rounding;
+    return steps_.add_table(name, static_cast<int>(slots.size()), with_points({dofs}, has_points),
+                            has_points ? values : of_first);
+  }
+  /// The table of the values of an element, by its functions.
+  int values_of(const Element& element, int dofs) {
+    const auto [known, is_new] = values_.try_emplace(&element, -1);
+    if (is_new) known->second = of_slots(fmt::format("v{}", values_.size() - 1), element, dofs, std::vector{-1});
+    return known->second;
+  }
+
+private:
+  static constexpr double rounding = 1e-13; ///< of tabulated numbers that are the same at all points
+  TensorProgram& program_;
+  const BasisTables& tables_;
+  ProgramSteps steps_;
+  std::vector<double> frame_;
+  int weights_ = -1, volume_ = -1, one_ = -1; ///< arrays
+  std::map<const Element*, int> values_;
+};
+
 class PointMatrices {
 public:
   PointMatrices(TensorProgram& program, const ProgramInput& input, BasisTables& tables)
-      : program_(program), input_(input), tables_(tables), steps_(program),
-        frame_(differentiation_frame(input.function.shape, false)), sets_(dependencies(input.function)) {}
+      : program_(program), input_(input), tables_(tables), steps_(program), functions_(program, tables),
+        sets_(dependencies(input.function)) {}
 
   void run() {
     find_coefficients();
@@ -53,8 +131,8 @@ private:
     bool has_points = false; ///< some coefficient is not the same at all points
     int test_axis = -1, trial_axis = -1;
     int given = -1; ///< array of the coefficients
-    /// Arrays of the coefficients times the volume of the reference cell, for pairs of functions that are the same at all
-    /// points, and times the weights, for the others; -1: none needs it.
+    /// Arrays of the coefficients times the volume of the reference cell, for pairs of functions that are the same at
+    /// all points, and times the weights, for the others; -1: none needs it.
     int of_cell = -1, weighed = -1;
   };
   /// Physical derivatives of the functions of an element along the axis of its dofs.
@@ -65,10 +143,8 @@ private:
   };
 
   bool is_constant(NodeId node) const { return is_per_cell(sets_[static_cast<std::size_t>(node)]); }
-  int points() const { return program_.point_axes.front(); }
   std::vector<int> with_points(std::vector<int> axes, bool has_points) const {
-    if (has_points) axes.push_back(points());
-    return axes;
+    return functions_.with_points(std::move(axes), has_points);
   }
 
   // --- what there is ------------------------------------------------------------------------------------------------
@@ -129,32 +205,6 @@ private:
                                [&](const Slot& slot) { return program_.has_points(slot.array) == with_points; });
   }
 
-  // --- tables -------------------------------------------------------------------------------------------------------
-  /// Values or derivatives along directions of the frame, shape (slot, function, point), without points where all of
-  /// them have the same numbers.
-  int table(const std::string& name, const Element& element, int dofs, std::span<const int> slots) {
-    const auto found = element.tabulate(tables_.points());
-    std::vector<double> values, of_first;
-    for (const int slot : slots)
-      for (int i = 0; i < found.num_dofs; ++i)
-        for (int q = 0; q < found.num_points; ++q) {
-          values.push_back(slot_value(found, frame_, slot, q, i));
-          if (q == 0) of_first.push_back(values.back());
-        }
-    const auto num_points = static_cast<std::size_t>(found.num_points);
-    bool has_points = false;
-    for (std::size_t i = 0; i < values.size(); ++i)
-      has_points = has_points || std::abs(values[i] - of_first[i / num_points]) > rounding;
-    return steps_.add_table(name, static_cast<int>(slots.size()), with_points({dofs}, has_points),
-                            has_points ? values : of_first);
-  }
-  /// The table of the values of an element, by its functions.
-  int values_of(const Element& element, int dofs) {
-    const auto [known, is_new] = values_.try_emplace(&element, -1);
-    if (is_new) known->second = table(fmt::format("v{}", values_.size() - 1), element, dofs, std::vector{-1});
-    return known->second;
-  }
-
   // --- steps --------------------------------------------------------------------------------------------------------
   /// Multiplies the coefficients by the weights and, for pairs that no point changes, by their sum.
   void weigh(Block& block) {
@@ -174,40 +224,18 @@ private:
       return std::ranges::any_of(block.pairs,
                                  [&](const Pair& pair) { return has_points(block, pair) == with_points_of; });
     };
-    if (has(false)) block.of_cell = add("e", table_of_volume(), {});
+    if (has(false)) block.of_cell = add("e", functions_.volume(), {});
     if (!has(true)) return;
-    const int weights = table_of_weights();
+    const int weights = functions_.weights();
     block.weighed = add("d", weights, with_points({}, block.has_points || program_.has_points(weights)));
   }
   /// Says whether the integrand of a pair of functions differs between points.
   bool has_points(const Block& block, const Pair& pair) const {
     const auto& use = program_.outputs[block.output];
     const auto of = [&](const Element& element, int derivative) {
-      return derivative < 0 ? differs(element, true) : map_has_points_ || differs(element, false);
+      return derivative < 0 ? functions_.differ(element, true) : map_has_points_ || functions_.differ(element, false);
     };
     return block.has_points || of(*use.element, pair.test) || of(*use.trial_element, pair.trial);
-  }
-
-  /// The weights, one number where they are equal.
-  int table_of_weights() {
-    if (weights_ >= 0) return weights_;
-    const auto& weights = program_.weights;
-    const bool are_equal = std::ranges::all_of(
-        weights, [&](double weight) { return std::abs(weight - weights.front()) <= rounding * weights.front(); });
-    return weights_ = steps_.add_table("w", 1, with_points({}, !are_equal), are_equal ? std::vector{weights.front()} : weights);
-  }
-  int table_of_volume() {
-    if (volume_ >= 0) return volume_;
-    return volume_ = steps_.add_table("volume", 1, {}, {std::accumulate(program_.weights.begin(), program_.weights.end(), 0.0)});
-  }
-  bool differs(const Element& element, bool is_value) const {
-    const auto found = element.tabulate(tables_.points());
-    for (int slot = is_value ? -1 : 0; slot < (is_value ? 0 : program_.tdim); ++slot)
-      for (int i = 0; i < found.num_dofs; ++i)
-        for (int q = 1; q < found.num_points; ++q)
-          if (std::abs(slot_value(found, frame_, slot, q, i) - slot_value(found, frame_, slot, 0, i)) > rounding)
-            return true;
-    return false;
   }
 
   /// Makes the physical derivatives that depend on the point, or those that do not.
@@ -226,13 +254,13 @@ private:
       return known.element == &element && (input_.shares_derivatives || known.dofs == dofs);
     };
     if (std::ranges::any_of(derivatives_, is_same)) return;
-    if ((map_has_points_ || differs(element, false)) != with_points_of) return;
+    if ((map_has_points_ || functions_.differ(element, false)) != with_points_of) return;
     std::vector<int> slots;
     for (int b = 0; b < program_.tdim; ++b) slots.push_back(b);
     const auto number = derivatives_.size();
     if (input_.shares_derivatives) dofs = steps_.add_other_axis(AxisKind::dof, element.num_dofs());
     Derivatives made{.element = &element, .dofs = dofs, .has_points = with_points_of};
-    made.table = table(fmt::format("r{}", number), element, dofs, slots);
+    made.table = functions_.of_slots(fmt::format("r{}", number), element, dofs, slots);
     made.array = steps_.add_array(fmt::format("g{}", number), program_.tdim, with_points({dofs}, with_points_of));
     Product product{.factor = made.table,
                     .terms = {},
@@ -254,8 +282,8 @@ private:
   /// The rows of test functions, then the matrix.
   void integrate(Block& block) {
     const auto& use = program_.outputs[block.output];
-    const int matrix = steps_.add_array(fmt::format("m{}", block.output), use.components,
-                                        {block.test_axis, block.trial_axis});
+    const int matrix =
+        steps_.add_array(fmt::format("m{}", block.output), use.components, {block.test_axis, block.trial_axis});
     bool is_begun = false;
     for (const bool of_points : {false, true})
       for (const bool of_values : {false, true})
@@ -283,24 +311,24 @@ private:
     const int coefficients = of_points ? block.weighed : block.of_cell;
     const bool weighed_has_points = program_.has_points(coefficients);
     const auto factor_of = [&](const Element& element, int dofs, bool is_value) {
-      return is_value ? values_of(element, dofs) : derivatives_of(element, dofs).array;
+      return is_value ? functions_.values_of(element, dofs) : derivatives_of(element, dofs).array;
     };
     bool row_has_points = weighed_has_points;
     for (const bool is_value : {false, true})
       if (!(is_value ? by_value : by_derivative).empty())
-        row_has_points = row_has_points ||
-                         program_.has_points(factor_of(*use.element, block.test_axis, is_value));
-    const int row = steps_.add_array(fmt::format("t{}_{}{}", block.output, of_values ? "v" : "g", of_points ? "" : "_cell"), count,
-                                     with_points({block.test_axis}, row_has_points));
+        row_has_points = row_has_points || program_.has_points(factor_of(*use.element, block.test_axis, is_value));
+    const int row =
+        steps_.add_array(fmt::format("t{}_{}{}", block.output, of_values ? "v" : "g", of_points ? "" : "_cell"), count,
+                         with_points({block.test_axis}, row_has_points));
     bool is_begun = false;
     for (const bool is_value : {false, true}) {
       auto& terms = is_value ? by_value : by_derivative;
       if (terms.empty()) continue;
       const int factor = factor_of(*use.element, block.test_axis, is_value);
       const bool is_of_cell = row_has_points && !weighed_has_points && !program_.has_points(factor);
-      const int part =
-          is_of_cell ? steps_.add_array(fmt::format("p{}_{}", block.output, of_values ? "v" : "g"), count, {block.test_axis})
-                     : row;
+      const int part = is_of_cell ? steps_.add_array(fmt::format("p{}_{}", block.output, of_values ? "v" : "g"), count,
+                                                     {block.test_axis})
+                                  : row;
       steps_.multiply(coefficients,
                       {.factor = factor,
                        .terms = std::move(terms),
@@ -322,25 +350,22 @@ private:
 
   /// Takes a part of rows that no point changes, which is computed once, to the rows of all points.
   void add_part_of_cell(int part, int row, int test_axis, bool accumulate) {
-    if (one_ < 0) one_ = steps_.add_table("one", 1, {}, {1.0});
-    Product product{.factor = one_, .terms = {}, .source_axes = {test_axis}, .factor_axes = {}};
+    Product product{.factor = functions_.one(), .terms = {}, .source_axes = {test_axis}, .factor_axes = {}};
     for (int n = 0; n < program_.num_components(row); ++n) product.terms.push_back({n, n, 0});
     steps_.multiply(part, std::move(product), row, accumulate);
   }
 
-  static constexpr double rounding = 1e-13; ///< of tabulated derivatives that are the same at all points
   TensorProgram& program_;
   const ProgramInput& input_;
   BasisTables& tables_;
   ProgramSteps steps_;
-  std::vector<double> frame_;
+  FunctionTables functions_;
   std::vector<unsigned> sets_;
   std::vector<Block> blocks_;
   std::vector<Output> inverse_map_; ///< the entries that derivatives need
   bool map_has_points_ = false;
-  int map_ = -1, weights_ = -1, volume_ = -1, one_ = -1; ///< arrays
+  int map_ = -1; ///< array
   std::vector<Derivatives> derivatives_;
-  std::map<const Element*, int> values_;
 };
 
 } // namespace

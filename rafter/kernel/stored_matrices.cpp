@@ -66,7 +66,7 @@ StoredMatrices stored_matrices(const QFunction& function, const QFunction& of_de
   result.function = pair_coefficients(function, trial_components);
   result.of_derivatives = pair_coefficients(of_derivatives, trial_components);
   const bool shares_halves = is_symmetric(result.function, fields.outputs, trials);
-  std::map<std::pair<int, int>, int> places; ///< by numbers of an unknown of the test side and of the trial side
+  std::map<std::pair<int, int>, int> places;    ///< by numbers of an unknown of the test side and of the trial side
   std::map<int, int> first_tests, first_trials; ///< number of the first unknown of a field
   int number = 0;
   for (const auto& test : fields.outputs) {
@@ -154,9 +154,11 @@ TensorProgram build_stored_product(const StoredMatrices& matrices, const CellFie
       const auto& trial = program.inputs[g];
       const auto& components = matrices.components[p];
       const int entries = test.num_dofs() * trial.num_dofs();
-      const int matrix = steps.add_array(fmt::format("a{}", p), static_cast<int>(components.size()), {rows[f], columns[g]});
+      const int matrix =
+          steps.add_array(fmt::format("a{}", p), static_cast<int>(components.size()), {rows[f], columns[g]});
       Access access{.kind = AccessKind::stored, .places = {}};
-      Product product{.factor = of_inputs[g], .terms = {}, .source_axes = {rows[f], columns[g]}, .factor_axes = {columns[g]}};
+      Product product{
+          .factor = of_inputs[g], .terms = {}, .source_axes = {rows[f], columns[g]}, .factor_axes = {columns[g]}};
       for (std::size_t n = 0; n < components.size(); ++n) {
         const int c = components[n];
         const auto first = matrices.places[p].begin() + static_cast<std::ptrdiff_t>(c) * entries;

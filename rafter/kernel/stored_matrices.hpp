@@ -5,16 +5,17 @@
 
 #include <rafter/kernel/tensor_program.hpp>
 
-/// The action of a bilinear form by the matrix of each cell, which set-up stores: products of these with the dofs of the
-/// cell (element assembly).
+/// The action of a bilinear form by the matrix of each cell, which set-up stores: products of these with the dofs of
+/// the cell (element assembly).
 namespace rafter::kernel {
 
 /// The matrices of a cell that are stored, those of pairs of fields one after the other, and the function that makes
 /// them.
 struct StoredMatrices {
-  QFunction function;         ///< pair_coefficients
-  QFunction of_derivatives;   ///< the same by derivatives along physical axes (keep_derivatives)
-  std::vector<FieldUse> uses; ///< pairs of fields, as the outputs of programs for cell matrices; those that the form has
+  QFunction function;       ///< pair_coefficients
+  QFunction of_derivatives; ///< the same by derivatives along physical axes (keep_derivatives)
+  std::vector<FieldUse>
+      uses; ///< pairs of fields, as the outputs of programs for cell matrices; those that the form has
   std::vector<std::pair<int, int>> fields; ///< numbers of the test and the trial field of each pair
   /// Place of each entry among the stored numbers, shape (pair of fields, pair of components, test dof, trial dof). The
   /// halves of symmetric matrices have one place; -1: the form does not couple these components.

@@ -163,8 +163,7 @@ public:
       const auto& output = function.outputs[i];
       if (const auto& slot = program_.output_slots[i]; slot.array >= 0) {
         if (program_.has_points(slot.array)) entry(slot, q) = values[i];
-      }
-      else if (output.kind == OutputKind::integral) {
+      } else if (output.kind == OutputKind::integral) {
         const auto value = static_cast<std::size_t>(output.component);
         result_.integrals.resize(std::max(result_.integrals.size(), value + 1));
         const int point = data_.facet * program_.num_points() + q;

@@ -28,7 +28,8 @@ bool has_tensor_factors(element::Shape shape, const CellFields& fields) {
 
 namespace {
 
-constexpr std::array contraction_names{"dense", "modal", "per-derivative", "collocated", "separable", "pointwise", "cell-matrices"};
+constexpr std::array contraction_names{"dense",     "modal",     "per-derivative", "collocated",
+                                       "separable", "pointwise", "cell-matrices"};
 static_assert(contraction_names.size() == static_cast<std::size_t>(last_contraction) + 1);
 constexpr std::array step_names{"read", "contract", "multiply", "evaluate cell", "evaluate", "write"};
 
@@ -144,9 +145,8 @@ std::vector<int> TensorProgram::summed_axes(const Step& step) const {
 }
 
 bool TensorProgram::has_points(int i) const {
-  return std::ranges::any_of(array(i).axes, [this](int axis) {
-    return std::ranges::find(point_axes, axis) != point_axes.end();
-  });
+  return std::ranges::any_of(array(i).axes,
+                             [this](int axis) { return std::ranges::find(point_axes, axis) != point_axes.end(); });
 }
 
 std::string TensorProgram::name_of(const MatrixFamily& of) const {
@@ -231,8 +231,8 @@ double count_contraction_flops(const TensorProgram& program) {
   double flops = 0;
   for (const auto& step : program.steps) {
     if (step.kind == StepKind::multiply) {
-      const double of_term = static_cast<double>(program.num_entries(step.target)) *
-                             program.product_of_extents(program.summed_axes(step));
+      const double of_term =
+          static_cast<double>(program.num_entries(step.target)) * program.product_of_extents(program.summed_axes(step));
       flops += 2 * of_term * static_cast<double>(program.product_of(step).terms.size()) -
                (step.accumulate ? 0 : program.size(step.target));
       continue;

@@ -362,7 +362,7 @@ struct ProgramInput {
   QFunction function;
   Contraction contraction = Contraction::collocated; ///< without tensor factors, and on facets: dense
   std::shared_ptr<DenseTables> tables; ///< cache for programs with the same rule and elements; null: none is used
-  bool shares_derivatives = true; ///< Contraction::pointwise: test and trial functions of one element share theirs
+  bool shares_derivatives = true;      ///< Contraction::pointwise: test and trial functions of one element share theirs
 };
 TensorProgram build_program(const ProgramInput& input);
 

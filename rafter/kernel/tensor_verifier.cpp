@@ -56,6 +56,26 @@ void check_blocks(const ReferenceMatrix& matrix) {
   require(are_covered, "an entry of " + matrix.name + " lies outside its blocks");
 }
 
+/// Checks that what counts facets is the axis of facets alone, which has no other use than to choose members of
+/// families: its index is a number of the cell.
+void check_facet_axis(const TensorProgram& program) {
+  const int last = static_cast<int>(program.axes.size()) - 1, facets = program.facet_axis;
+  require(facets >= -1 && facets <= last, "the axis of facets does not exist");
+  for (int axis = 0; axis <= last; ++axis)
+    require((program.axis(axis).kind == AxisKind::facet) == (axis == facets),
+            program.axis(axis).name + " is the axis of facets and does not count them, or the reverse");
+  const auto has_facets = [facets](const std::vector<int>& axes) {
+    return facets >= 0 && std::ranges::find(axes, facets) != axes.end();
+  };
+  for (const auto& a : program.arrays) require(!has_facets(a.axes), a.name + " has the axis of facets");
+  for (const auto& family : program.families) {
+    require(!has_facets(family.rows) && !has_facets(family.cols), "a matrix takes facets to something");
+    const bool is_one_table = std::ranges::all_of(
+        family.members, [&, next = family.members.front()](int member) mutable { return member == next++; });
+    require(!has_facets(family.index) || is_one_table, "the members of a family by facet do not follow each other");
+  }
+}
+
 /// Checks that arrays which hold tables have their sizes.
 void check_tables(const TensorProgram& program) {
   for (std::size_t i = 0; i < program.arrays.size(); ++i) {
@@ -99,7 +119,7 @@ public:
 
   void run() {
     check_axes();
-    check_facet_axis();
+    check_facet_axis(program_);
     require(static_cast<int>(program_.weights.size()) == program_.num_facets() * program_.num_points(),
             "one weight per point is needed");
     require(program_.points.empty() || std::ssize(program_.points) == std::ssize(program_.weights) * program_.tdim,
@@ -154,25 +174,6 @@ private:
     for (std::size_t axis = 0; axis < program_.grid.size(); ++axis)
       require(static_cast<int>(program_.grid[axis].size()) == program_.points_along(static_cast<int>(axis)),
               "one coordinate per point of an axis is needed");
-  }
-  /// Checks that what counts facets is the axis of facets alone, which has no other use than to choose members of
-  /// families: its index is a number of the cell.
-  void check_facet_axis() const {
-    const int last = static_cast<int>(program_.axes.size()) - 1, facets = program_.facet_axis;
-    require(facets >= -1 && facets <= last, "the axis of facets does not exist");
-    for (int axis = 0; axis <= last; ++axis)
-      require((program_.axis(axis).kind == AxisKind::facet) == (axis == facets),
-              program_.axis(axis).name + " is the axis of facets and does not count them, or the reverse");
-    const auto has_facets = [facets](const std::vector<int>& axes) {
-      return facets >= 0 && std::ranges::find(axes, facets) != axes.end();
-    };
-    for (const auto& a : program_.arrays) require(!has_facets(a.axes), a.name + " has the axis of facets");
-    for (const auto& family : program_.families) {
-      require(!has_facets(family.rows) && !has_facets(family.cols), "a matrix takes facets to something");
-      const bool is_one_table = std::ranges::all_of(
-          family.members, [&, next = family.members.front()](int member) mutable { return member == next++; });
-      require(!has_facets(family.index) || is_one_table, "the members of a family by facet do not follow each other");
-    }
   }
   void read(int i) const {
     const auto& a = array(i);

@@ -31,7 +31,7 @@ using Tried = std::vector<std::string>;
 /// win while a table fits the nearest cache with room to spare.
 Tried contractions_tried(const PlanningProblem& problem, const Plan&) {
   constexpr int largest_table = 1024, most_entries = 160; // matrices of more move more bytes than all else
-  Tried result = problem.is_tensor    ? Tried{"collocated", "per-derivative"}
+  Tried result = problem.is_tensor   ? Tried{"collocated", "per-derivative"}
                  : problem.has_modes ? Tried{"modal", "dense"}
                                      : Tried{"dense"};
   if (problem.is_separable) result.emplace_back("separable");

@@ -86,8 +86,8 @@ void NestSteps::write_field(const kernel::Step& step, int from, Statements& to) 
   scatter(context_, access, memories_.name(from), memories_.placement(from, step.source, access), to);
 }
 
-/// Says whether nothing reads an entry, as far as the indices that are numbers say: what is stored of an array has one place for equal
-/// entries, and none for those that nobody wants.
+/// Says whether nothing reads an entry, as far as the indices that are numbers say: what is stored of an array has one
+/// place for equal entries, and none for those that nobody wants.
 bool NestSteps::is_unread(int array, const EntryIndices& at) {
   const auto [known, is_new] = unread_.try_emplace(array);
   auto& unread = known->second;
@@ -118,7 +118,8 @@ bool NestSteps::is_unread(int array, const EntryIndices& at) {
     first += static_cast<std::size_t>(index->integer) * count;
   }
   const auto begin = unread.begin() + static_cast<std::ptrdiff_t>(first);
-  return std::find(begin, begin + static_cast<std::ptrdiff_t>(count), false) == begin + static_cast<std::ptrdiff_t>(count);
+  return std::find(begin, begin + static_cast<std::ptrdiff_t>(count), false) ==
+         begin + static_cast<std::ptrdiff_t>(count);
 }
 
 /// Place of an entry of an array among what set-up stores.
@@ -177,8 +178,8 @@ void NestSteps::write_matrix(const kernel::Step& step, int from, Statements& to)
   const std::string matrices = context_.global(role::output_vector, 0, Type::real, true);
   const NodePtr begin = begin_of_matrices(context_, program_.access(step.access).field, to);
   each_entry(context_, step.source, values_.indices, [&](const EntryIndices& at) {
-    const NodePtr component = imul(at.at(component_axis(program_, step.source)),
-                                   integer(program_.num_entries(step.source)));
+    const NodePtr component =
+        imul(at.at(component_axis(program_, step.source)), integer(program_.num_entries(step.source)));
     const NodePtr number = iadd(component, number_in_cell(context_, step.source, at));
     to.push_back(store(matrices, context_.cell_entry(iadd(begin, number)),
                        context_.fitting(matrices, values_.value(step.source, from, at))));

@@ -81,7 +81,7 @@ private:
   NestValues values_;
   PointStage stage_;
   std::map<int, std::vector<bool>> unread_; ///< by array: entries that nothing reads, as far as anyone has asked
-  const Do* evaluation_ = nullptr; ///< the evaluation of the QFunction at hand
+  const Do* evaluation_ = nullptr;          ///< the evaluation of the QFunction at hand
 };
 
 } // namespace rafter::schedule

@@ -53,7 +53,7 @@ private:
   };
   struct Place {
     Do what;
-    std::size_t depth = 0; ///< loops around
+    std::size_t depth = 0;  ///< loops around
     int block = -1;         ///< -1: it serves several
     bool is_behind = false; ///< it comes behind the loops inside
     std::vector<int> own{}; ///< axes of loops around it alone
@@ -81,7 +81,8 @@ private:
   std::vector<int> loops_of(const Block& block) const {
     constexpr int most_in_text = 512;
     std::vector<int> result;
-    const bool is_looped = num_products(block, false) > most_in_text, is_row_looped = num_products(block, true) > most_in_text;
+    const bool is_looped = num_products(block, false) > most_in_text,
+               is_row_looped = num_products(block, true) > most_in_text;
     const auto points = has_points_ ? std::vector{points_} : std::vector<int>{};
     if (order_ == LoopOrder::qss) result = points;
     if (order_ != LoopOrder::qss || is_looped || derivatives_ == DerivativePlace::inside) result.push_back(block.test);
@@ -108,8 +109,8 @@ private:
         places_.push_back({.what = what, .depth = depth_in(blocks_.front(), {points_})});
       if (step.kind == StepKind::multiply) place_product(what, step);
       if (step.kind != StepKind::write) continue;
-      const auto block = static_cast<std::size_t>(
-          std::ranges::find(blocks_, step.source, &Block::matrix) - blocks_.begin());
+      const auto block =
+          static_cast<std::size_t>(std::ranges::find(blocks_, step.source, &Block::matrix) - blocks_.begin());
       places_.push_back({.what = what,
                          .depth = depth_before_points(blocks_[block]),
                          .block = static_cast<int>(block),
@@ -124,16 +125,15 @@ private:
   }
   void place_product(Do what, const Step& step) {
     const auto axes = axes_of(step);
-    const auto found = std::ranges::find_if(blocks_, [&](const Block& block) {
-      return is_among(axes, block.test) || is_among(axes, block.trial);
-    });
+    const auto found = std::ranges::find_if(
+        blocks_, [&](const Block& block) { return is_among(axes, block.test) || is_among(axes, block.trial); });
     const bool is_of_block = found != blocks_.end();
     const auto& block = is_of_block ? *found : blocks_.front();
     const auto summed = program_.summed_axes(step);
     what.is_marched = is_among(summed, points_) && is_among(block.loops, points_);
     Place place{.what = what};
-    // What does not depend on the point comes before the loop over points, with loops of its own for indices that others
-    // give inside.
+    // What does not depend on the point comes before the loop over points, with loops of its own for indices that
+    // others give inside.
     const bool is_before = !needs_points(step) && is_among(block.loops, points_);
     for (std::size_t i = 0; i < block.loops.size(); ++i) {
       if (!is_among(axes, block.loops[i])) continue;
@@ -149,9 +149,10 @@ private:
   }
   /// Says whether a step makes derivatives of shape functions: what it is made of is no coefficient times a function.
   bool is_derivative(const Step& step) const {
-    return std::ranges::none_of(program_.steps, [&](const Step& other) {
-      return other.kind == StepKind::multiply && other.source == step.target;
-    }) && std::ranges::none_of(blocks_, [&](const Block& block) { return block.matrix == step.target; });
+    return std::ranges::none_of(
+               program_.steps,
+               [&](const Step& other) { return other.kind == StepKind::multiply && other.source == step.target; }) &&
+           std::ranges::none_of(blocks_, [&](const Block& block) { return block.matrix == step.target; });
   }
   std::size_t depth_in(const Block& block, const std::vector<int>& axes) const {
     std::size_t result = 0;
@@ -200,7 +201,7 @@ private:
   int points_;
   DerivativePlace derivatives_;
   LoopOrder order_ = LoopOrder::qss;
-  bool has_points_ = false;     ///< something depends on the point
+  bool has_points_ = false;    ///< something depends on the point
   std::size_t num_common_ = 0; ///< outermost loops that all blocks have
   std::vector<Block> blocks_;
   std::vector<Place> places_;

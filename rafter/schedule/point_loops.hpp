@@ -16,9 +16,9 @@ namespace rafter::schedule {
 enum class LoopOrder : std::uint8_t {
   automatic, ///< as takes fewer operations: tables, or qss
   tables,    ///< coefficients at points times tables of products of functions
-  qss, ///< everything of a point is computed once, and the whole matrix is summed over the points
-  sqs, ///< a row is summed over the points, which each row computes anew
-  ssq  ///< an entry is
+  qss,       ///< everything of a point is computed once, and the whole matrix is summed over the points
+  sqs,       ///< a row is summed over the points, which each row computes anew
+  ssq        ///< an entry is
 };
 std::string_view name(LoopOrder order);
 

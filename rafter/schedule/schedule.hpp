@@ -58,8 +58,8 @@ struct Memory {
   /// So many numbers along the first reference axis stand in lanes, those of one cell, the last vector of them not
   /// always full. 0: cells stand there.
   int points_in_lanes = 0;
-  bool has_cells = false; ///< `points_in_lanes`: holds all cells of a sub-batch, one after the other
-  int spare = 0;          ///< entries behind all others
+  bool has_cells = false;   ///< `points_in_lanes`: holds all cells of a sub-batch, one after the other
+  int spare = 0;            ///< entries behind all others
   std::vector<int> drops{}; ///< axes of the program along no reference axis whose indices it does not keep
 };
 

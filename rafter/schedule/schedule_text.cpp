@@ -105,10 +105,9 @@ private:
     case StepKind::evaluate:
       return with_memories(what, "evaluate");
     case StepKind::multiply:
-      return with_memories(what,
-                           fmt::format("{} {}= {} * {}", name_of(step.target),
-                                       step.accumulate || what.is_marched ? "+" : "", name_of(step.source),
-                                       name_of(program_.product_of(step).factor)));
+      return with_memories(what, fmt::format("{} {}= {} * {}", name_of(step.target),
+                                             step.accumulate || what.is_marched ? "+" : "", name_of(step.source),
+                                             name_of(program_.product_of(step).factor)));
     case StepKind::contract:
       break;
     }

@@ -87,7 +87,8 @@ private:
   /// Says whether components are moved one by one, between vectors and registers.
   bool moves_components(const kernel::Access& access, int array) const {
     if (access.kind == kernel::AccessKind::nodes || access.kind == kernel::AccessKind::stored ||
-        !program_.fills(access, array)) return false;
+        !program_.fills(access, array))
+      return false;
     const auto& use = program_.field_of(access);
     return use.trial_element == nullptr && has_interior_alone(program_, use);
   }

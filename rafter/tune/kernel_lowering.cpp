@@ -102,12 +102,12 @@ int CellKernel::num_stored_per_cell(const schedule::Plan& plan) const {
 
 double CellKernel::rows_per_batch(const schedule::Plan& plan) const {
   const bool depends_on_data =
-      stores_matrices(plan) ? std::ranges::any_of(cell.fields.inputs,
-                                                  [&](const auto& use) {
-                                                    return use.kind == kernel::AtomKind::reference_field &&
-                                                           reads(matrices.function, use);
-                                                  })
-                            : choice_of(plan).factors.stores_data;
+      stores_matrices(plan)
+          ? std::ranges::any_of(cell.fields.inputs,
+                                [&](const auto& use) {
+                                  return use.kind == kernel::AtomKind::reference_field && reads(matrices.function, use);
+                                })
+          : choice_of(plan).factors.stores_data;
   return depends_on_data ? 1 : data_rows_per_batch;
 }
 
@@ -215,12 +215,12 @@ bool KernelLowering::stores_faster_by_points(const schedule::Plan& plan) const {
 
 LoweredKernel KernelLowering::setup(const schedule::Plan& plan, const schedule::Plan& own_plan,
                                     const LoweredKernel& main) const {
-  LoweredKernel result{.program = setup_program(plan, own_plan[schedule::key::contraction],
-                                                own_plan[schedule::key::derivatives]),
-                       .loops = {},
-                       .mapping = {},
-                       .schedule_text = {},
-                       .stored = main.stored};
+  LoweredKernel result{
+      .program = setup_program(plan, own_plan[schedule::key::contraction], own_plan[schedule::key::derivatives]),
+      .loops = {},
+      .mapping = {},
+      .schedule_text = {},
+      .stored = main.stored};
   const schedule::LoweringInput input{.program = &result.program, .stored = main.stored, .target = kernel_.target};
   auto loops = loops_of(input, own_plan, schedule::choose_mapping(input, own_plan));
   result.loops = std::move(loops.program);
@@ -247,9 +247,8 @@ double KernelLowering::data_bytes(const schedule::LoopProgram& loops, const sche
   const auto& setup = kernel_.setup_of(plan);
   const auto& cell = kernel_.cell;
   const int dim = setup.tdim();
-  const double stored =
-      kernel_.num_stored_per_cell(plan) +
-      static_cast<double>(cell.fields.quadrature.num_points()) * num_stored(setup, OutputKind::stored_point);
+  const double stored = kernel_.num_stored_per_cell(plan) + static_cast<double>(cell.fields.quadrature.num_points()) *
+                                                                num_stored(setup, OutputKind::stored_point);
   double words = stored_words(plan) * stored;
   const double whole = cell.whole_runs_share;
   double starts = 0;

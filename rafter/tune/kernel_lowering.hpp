@@ -58,7 +58,8 @@ struct CellKernel {
   const kernel::Choice& choice_of(const schedule::Plan& plan) const;
   /// What set-up computes and stores for kernels of the plan; it has no outputs where it stores nothing.
   const kernel::QFunction& setup_of(const schedule::Plan& plan) const;
-  int num_stored_per_cell(const schedule::Plan& plan) const; ///< numbers that it stores per cell, beside those per point
+  int num_stored_per_cell(
+      const schedule::Plan& plan) const; ///< numbers that it stores per cell, beside those per point
   /// Rows of the data per cell for each batch: data_rows_per_batch, but 1 where values that depend on data fields are
   /// stored, since these differ between equal cells.
   double rows_per_batch(const schedule::Plan& plan) const;

@@ -57,7 +57,7 @@ struct KernelPrograms {
   double data_bytes = 0; ///< bytes that a batch reads besides vectors; of rows that batches share it counts its part
   int num_points = 0;    ///< points of a cell, padding included
   int stored_point_slots = 0, stored_cell_slots = 0;
-  double setup_flops = 0; ///< operations per cell that `setup` executes
+  double setup_flops = 0;                          ///< operations per cell that `setup` executes
   std::vector<int> setup_fields, setup_parameters; ///< data fields and parameters of the form that set-up reads
   std::vector<GeneratedOutput> outputs;
   bool operator==(const KernelPrograms&) const = default;

@@ -89,9 +89,8 @@ protected:
 TEST_P(PointMatrices, AreThoseOfTablesOfProducts) {
   for (const auto& mesh : {box(GetParam(), 1), scrambled(curved_box(GetParam(), 1), 5)}) {
     const Problem problem(mesh, 1);
-    for (const char* text :
-         {"u*v*dx", "inner(grad(u), grad(v))*dx", "(1 + x[0])*inner(grad(u), grad(v))*dx",
-          "((2 + x[0])*inner(grad(u), grad(v)) + u.dx(0)*v + (1 + x[0])*u*v.dx(0) + 3*u*v)*dx"})
+    for (const char* text : {"u*v*dx", "inner(grad(u), grad(v))*dx", "(1 + x[0])*inner(grad(u), grad(v))*dx",
+                             "((2 + x[0])*inner(grad(u), grad(v)) + u.dx(0)*v + (1 + x[0])*u*v.dx(0) + 3*u*v)*dx"})
       expect_equal(problem, text);
   }
   expect_equal(Problem(scrambled(curved_box(GetParam(), 1), 5), 2), "inner(grad(u), grad(v))*dx");
@@ -127,8 +126,7 @@ TEST(PointMatricesOf, FormsWithDataFields) {
     return matrices_of(A).values;
   };
   const auto expected = matrices("order=tables");
-  for (const auto& plan : plans())
-    EXPECT_LE(distance(matrices(plan), expected), 1e-12 * largest(expected)) << plan;
+  for (const auto& plan : plans()) EXPECT_LE(distance(matrices(plan), expected), 1e-12 * largest(expected)) << plan;
 }
 
 /// The loops stand in the order of the plan.

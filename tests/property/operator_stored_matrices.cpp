@@ -75,7 +75,8 @@ TEST_P(StoredMatrices, OfSeveralFieldsAndPairsOfComponents) {
   mesh::Mesh mesh = scrambled(curved_box(GetParam(), 1), 4);
   const int dim = mesh.gdim;
   const std::string div_w = dim == 1 ? "w[0].dx(0)" : "div(w)", div_v = dim == 1 ? "v_w[0].dx(0)" : "div(v_w)";
-  const Problem problem(mesh, {{.degree = dim == 3 ? 1 : 2, .components = dim, .name = "w"}, {.degree = 1, .name = "p"}});
+  const Problem problem(mesh,
+                        {{.degree = dim == 3 ? 1 : 2, .components = dim, .name = "w"}, {.degree = 1, .name = "p"}});
   expect_action(problem.form("(inner(grad(w), grad(v_w)) - p*" + div_v + " - v_p*" + div_w + ")*dx"), {});
   if (dim == 1) return;
   const Problem elasticity(mesh, 1, dim);

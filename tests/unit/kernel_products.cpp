@@ -26,9 +26,9 @@ ProgramInput matrix_input(const std::string& text, Shape shape, MapKind map, Con
   const auto form = test::lowered(text, shape, 1);
   const IntegralPart part{&form.integrals[0], -1};
   const bool keeps = contraction == Contraction::pointwise;
-  const auto function =
-      keeps ? keep_derivatives({&part, 1}, shape, map) : pull_back({&part, 1}, shape, map, false);
-  ProgramInput input{.fields = {}, .function = pair_coefficients(function, trial_components), .contraction = contraction};
+  const auto function = keeps ? keep_derivatives({&part, 1}, shape, map) : pull_back({&part, 1}, shape, map, false);
+  ProgramInput input{
+      .fields = {}, .function = pair_coefficients(function, trial_components), .contraction = contraction};
   input.fields.quadrature = element::make_quadrature(shape, 3);
   const auto element = element::make_element(element::Family::lagrange, shape, 1);
   FieldUse use{AtomKind::reference_test, 0, 1, element};
@@ -61,10 +61,12 @@ double largest_difference(const std::vector<double>& a, const std::vector<double
 }
 
 TEST(Products, CellMatricesByPointsAreThoseOfTables) {
-  for (const auto& [shape, map] : {std::pair{Shape::tetrahedron, MapKind::affine}, std::pair{Shape::prism, MapKind::isoparametric},
-                                   std::pair{Shape::prism, MapKind::affine}, std::pair{Shape::pyramid, MapKind::isoparametric},
-                                   std::pair{Shape::triangle, MapKind::affine}})
-    for (const auto& text : {test::laplace(), test::helmholtz(), std::string("(inner(grad(u), grad(v)) + (1 + x[0])*u.dx(0)*v)*dx")})
+  for (const auto& [shape, map] :
+       {std::pair{Shape::tetrahedron, MapKind::affine}, std::pair{Shape::prism, MapKind::isoparametric},
+        std::pair{Shape::prism, MapKind::affine}, std::pair{Shape::pyramid, MapKind::isoparametric},
+        std::pair{Shape::triangle, MapKind::affine}})
+    for (const auto& text :
+         {test::laplace(), test::helmholtz(), std::string("(inner(grad(u), grad(v)) + (1 + x[0])*u.dx(0)*v)*dx")})
       for (const bool shares : {true, false}) {
         SCOPED_TRACE(text + " " + std::string(element::name(shape)));
         auto input = matrix_input(text, shape, map, Contraction::pointwise);
@@ -182,7 +184,8 @@ class MalformedProducts : public ::testing::TestWithParam<std::size_t> {};
 
 TEST_P(MalformedProducts, AreRefused) {
   const auto& of = product_cases()[GetParam()];
-  auto program = build_program(matrix_input(test::laplace(), Shape::prism, MapKind::isoparametric, Contraction::pointwise));
+  auto program =
+      build_program(matrix_input(test::laplace(), Shape::prism, MapKind::isoparametric, Contraction::pointwise));
   ASSERT_EQ(complaint(program), "");
   of.spoil(program);
   EXPECT_NE(complaint(program).find(of.message), std::string::npos) << complaint(program);

@@ -351,15 +351,14 @@ bool KernelGenerator::stores_past_caches(const schedule::Plan& plan) const {
 
 /// Says whether the matrices that the plan stores are computed by loops over points and functions.
 bool KernelGenerator::has_point_loops(const schedule::Plan& plan) const {
-  const bool has_loops =
-         kernel::has_point_matrices({.fields = {.quadrature = specification_.cell.fields.quadrature,
-                                                .local_facets = {},
-                                                .inputs = {},
-                                                .outputs = kernel().matrices.uses,
-                                                .geometry = nullptr,
-                                                .batches = {}},
-                                     .function = kernel().matrices.of_derivatives,
-                                     .tables = nullptr});
+  const bool has_loops = kernel::has_point_matrices({.fields = {.quadrature = specification_.cell.fields.quadrature,
+                                                                .local_facets = {},
+                                                                .inputs = {},
+                                                                .outputs = kernel().matrices.uses,
+                                                                .geometry = nullptr,
+                                                                .batches = {}},
+                                                     .function = kernel().matrices.of_derivatives,
+                                                     .tables = nullptr});
   if (plan[key::order] == schedule::LoopOrder::automatic) return has_loops && lowering_.stores_faster_by_points(plan);
   return has_loops && plan[key::order] != schedule::LoopOrder::tables;
 }
