@@ -28,35 +28,36 @@ namespace {
 
 /// Left sides of the paper: the Laplacian, which has no coefficients, and all terms of convection, diffusion and
 /// reaction with coefficients that each cell has for itself.
-struct Problem {
+struct LeftSide {
   const char *name, *form;
   int coefficients; ///< numbers per cell
 };
-constexpr std::array problems{
-    Problem{"poisson", "s*inner(grad(u), grad(v))*dx", 0},
-    Problem{
+constexpr std::array left_sides{
+    LeftSide{"poisson", "s*inner(grad(u), grad(v))*dx", 0},
+    LeftSide{
         "convection",
         "s*(inner(dot([[c0, c1, c2], [c3, c4, c5], [c6, c7, c8]], grad(u)), grad(v)) + dot([c9, c10, c11], grad(u))*v "
         "+ u*dot([c12, c13, c14], grad(v)) + c15*u*v)*dx",
         16}};
 
-struct Variant {
+struct LoopVariant {
   const char *order, *derivatives;
 };
-constexpr std::array variants{Variant{"tables", "ahead"}, Variant{"qss", "ahead"},  Variant{"qss", "inside"},
-                              Variant{"sqs", "ahead"},    Variant{"sqs", "inside"}, Variant{"ssq", "ahead"},
-                              Variant{"ssq", "inside"}};
-constexpr std::array orders{"qss", "sqs", "ssq"};
+constexpr std::array loop_variants{LoopVariant{"tables", "ahead"}, LoopVariant{"qss", "ahead"},
+                                   LoopVariant{"qss", "inside"},   LoopVariant{"sqs", "ahead"},
+                                   LoopVariant{"sqs", "inside"},   LoopVariant{"ssq", "ahead"},
+                                   LoopVariant{"ssq", "inside"}};
+constexpr std::array published_orders{"qss", "sqs", "ssq"};
 
-std::vector<std::string> problem_names() {
+std::vector<std::string> left_side_names() {
   std::vector<std::string> result;
-  for (const auto& problem : problems) result.emplace_back(problem.name);
+  for (const auto& problem : left_sides) result.emplace_back(problem.name);
   return result;
 }
 
 struct FirstOrderChoices {
   Settings common;
-  std::vector<std::string> cases = problem_names(), geometries{"curved-tetrahedra", "curved-prisms"};
+  std::vector<std::string> cases = left_side_names(), geometries{"curved-tetrahedra", "curved-prisms"};
 };
 FirstOrderChoices first_order_defaults() {
   FirstOrderChoices choices;
@@ -65,7 +66,7 @@ FirstOrderChoices first_order_defaults() {
   return choices;
 }
 std::vector<Option> options_of(FirstOrderChoices& choices) {
-  std::vector<Option> options{names_option("--cases", "left sides", choices.cases, problem_names()),
+  std::vector<Option> options{names_option("--cases", "left sides", choices.cases, left_side_names()),
                               names_option("--geometry", "cells of the cube", choices.geometries, geometry_names())};
   for (auto& option : common_options(choices.common)) options.push_back(std::move(option));
   std::erase_if(options, [](const Option& option) { return option.key == "--mesh" || option.key == "--refine"; });
@@ -75,7 +76,7 @@ std::vector<Option> options_of(FirstOrderChoices& choices) {
 Layout first_order_layout() {
   return {
       .suite = "first-order",
-      .title = "matrices of cells, computed and stored in all orders of the loops",
+      .title = "matrices of cells, computed and stored in all published_orders of the loops",
       .columns = {{"case", {"case", "cells and left side"}, "{:<22}"},
                   degree_column(),
                   {"order", {"order", "loops over points (q) and functions (s), or tables of products"}, "{:<6}"},
@@ -103,20 +104,20 @@ Layout first_order_layout() {
 }
 
 /// Every cell has one of a few sets of coefficients, and numbers of its own in memory.
-constexpr int num_tags = 5;
+constexpr int num_coefficient_sets = 5;
 
 std::shared_ptr<const mesh::Mesh> tagged_mesh(const std::shared_ptr<const space::FunctionSpace>& space) {
   auto result = std::make_shared<mesh::Mesh>(space->mesh());
   for (auto& group : result->groups) {
     std::vector<std::int32_t> tags;
     for (std::int64_t cell = 0; cell < group.num_cells(); ++cell)
-      tags.push_back(static_cast<std::int32_t>(cell % num_tags) + 1);
+      tags.push_back(static_cast<std::int32_t>(cell % num_coefficient_sets) + 1);
     group.tags = mesh::CellTags(std::move(tags));
   }
   return result;
 }
 
-form::Form make_form(const Problem& problem, const std::shared_ptr<const space::FunctionSpace>& space) {
+form::Form make_left_side(const LeftSide& problem, const std::shared_ptr<const space::FunctionSpace>& space) {
   form::Scope scope(space->mesh().gdim);
   const std::shared_ptr<const form::FieldSpace> unknown = space;
   scope.add("u", form::trial_function(unknown));
@@ -125,7 +126,7 @@ form::Form make_form(const Problem& problem, const std::shared_ptr<const space::
   for (int c = 0; c < problem.coefficients; ++c) {
     std::vector<std::pair<std::string, double>> values;
     const bool is_on_diagonal = c == 0 || c == 4 || c == 8;
-    for (int tag = 1; tag <= num_tags; ++tag)
+    for (int tag = 1; tag <= num_coefficient_sets; ++tag)
       values.emplace_back(std::to_string(tag), (is_on_diagonal ? 3.0 : 0.1) + 0.01 * (tag + c));
     const auto name = fmt::format("c{}", c);
     scope.add(name, form::by_tag(name, std::move(values)));
@@ -150,9 +151,9 @@ void add_published(Json& row, const std::string& name, const std::string& order,
        {"paper_ns", "paper_core_ns", "paper_operations", "paper_accesses", "paper_phi_ns", "paper_kepler_ns"})
     row[key] = "-";
   const auto found = std::ranges::find_if(published_integration, [&](const auto& of) { return of.problem == name; });
-  const auto place = std::ranges::find(orders, order);
-  if (found == published_integration.end() || place == orders.end() || degree != 1) return;
-  const auto i = static_cast<std::size_t>(place - orders.begin());
+  const auto place = std::ranges::find(published_orders, order);
+  if (found == published_integration.end() || place == published_orders.end() || degree != 1) return;
+  const auto i = static_cast<std::size_t>(place - published_orders.begin());
   row["paper_ns"] = found->xeon_ns[i];
   row["paper_core_ns"] = std::round(found->xeon_ns[i] * published_xeon_cores); // three digits are published
   row["paper_operations"] = found->operations[i];
@@ -161,7 +162,7 @@ void add_published(Json& row, const std::string& name, const std::string& order,
   row["paper_kepler_ns"] = found->kepler_ns[i];
 }
 
-void measure_case(Report& report, const FirstOrderChoices& choices, const Problem& problem, const SpaceChoice& choice,
+void measure_case(Report& report, const FirstOrderChoices& choices, const LeftSide& problem, const SpaceChoice& choice,
                   const std::shared_ptr<device::Device>& device) {
   const Case of_space{.name = problem.name, .description = {}, .form = {}};
   SpaceChoice tagged = choice;
@@ -169,9 +170,9 @@ void measure_case(Report& report, const FirstOrderChoices& choices, const Proble
   const auto space = make_space(of_space, tagged);
   const auto& group = space->mesh().groups.front();
   const auto name = fmt::format("{}-{}", element::name(group.shape), problem.name);
-  const auto form = make_form(problem, space);
+  const auto form = make_left_side(problem, space);
   std::vector<op::Operator> operators;
-  for (const auto& variant : variants) {
+  for (const auto& variant : loop_variants) {
     operators.emplace_back(form,
                            op::OperatorOptions{.shared_device = device,
                                                .plan = fmt::format("contraction=cell-matrices order={} derivatives={}",
@@ -186,7 +187,7 @@ void measure_case(Report& report, const FirstOrderChoices& choices, const Proble
   for (std::size_t v = 0; v < different.size(); ++v)
     if (!(different[v] < bound))
       throw base::InternalError(fmt::format("bench first-order: order={} derivatives={} differs by {}",
-                                            variants[v].order, variants[v].derivatives, different[v]));
+                                            loop_variants[v].order, loop_variants[v].derivatives, different[v]));
   std::vector<std::function<void()>> calls;
   for (auto& A : operators)
     calls.emplace_back([&A, value = 1.0]() mutable { // another value, so that matrices are computed again
@@ -202,7 +203,7 @@ void measure_case(Report& report, const FirstOrderChoices& choices, const Proble
   const auto cells = static_cast<double>(group.num_cells());
   const auto& machine = report.machine();
   std::vector<Json> rows;
-  for (std::size_t v = 0; v < variants.size(); ++v) {
+  for (std::size_t v = 0; v < loop_variants.size(); ++v) {
     const auto& built = operators[v].built();
     const auto& programs = built.blocks.front().kernel.programs;
     const auto timing = base::timing_of(samples[v]);
@@ -212,8 +213,8 @@ void measure_case(Report& report, const FirstOrderChoices& choices, const Proble
     const double bound_ns = 1e9 * std::max(memory, arithmetic);
     Json row{{"case", name},
              {"degree", choice.degree},
-             {"order", variants[v].order},
-             {"derivatives", variants[v].derivatives},
+             {"order", loop_variants[v].order},
+             {"derivatives", loop_variants[v].derivatives},
              {"number", v + 1},
              {"cells", group.num_cells()},
              {"operations", programs.setup_flops},
@@ -225,7 +226,7 @@ void measure_case(Report& report, const FirstOrderChoices& choices, const Proble
              {"limited_by", memory > arithmetic ? "memory" : "compute"},
              {"share", bound_ns / (1e9 * timing.median / cells)},
              {"best", ""}};
-    add_published(row, name, variants[v].order, choice.degree);
+    add_published(row, name, loop_variants[v].order, choice.degree);
     rows.push_back(std::move(row));
   }
   auto& best = *std::ranges::min_element(rows, {}, [](const Json& row) { return row["ns"].get<double>(); });
@@ -241,7 +242,7 @@ int run_first_order(std::span<const std::string> arguments) {
   const auto device = device::make_device(choices.common.device, choices.common.threads);
   Report report(first_order_layout(), choices.common, arguments);
   for (const auto& geometry : choices.geometries)
-    for (const auto& problem : problems) {
+    for (const auto& problem : left_sides) {
       if (std::ranges::find(choices.cases, problem.name) == choices.cases.end()) continue;
       for (const int degree : choices.common.degrees)
         for (const double size : choices.common.million_dofs)

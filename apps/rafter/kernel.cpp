@@ -127,22 +127,28 @@ void print_storages(const op::Operator& A, const machine::Machine& machine, doub
       {"share", "part of the roofline bound of this way that is reached, in %", right},
       {"flop/DoF", "executed operations of an application for each unknown", right},
       {"B/DoF", "bytes to and from memory, each number counted once", right},
-      {"pays", "applications after which the set-up is paid off, beside the way without; -: never", right}};
+      {"pays", "applications after which the set-up is paid off, beside `recomputed`; -: never", right}};
   const auto ways = problem::storage_ways(A, problem::storage_way_names());
   std::vector<report::OperatorReport> reports;
   for (const auto& way : ways) reports.push_back(problem::report_operator(way.A, machine, seconds));
+  const auto without = std::ranges::find(ways, "recomputed", &problem::StorageWay::name) - ways.begin();
+  const bool is_compared = without < std::ssize(ways);
   std::vector<std::vector<std::string>> rows;
   for (std::size_t w = 0; w < ways.size(); ++w) {
     const auto& report = reports[w];
     const auto counts = ways[w].A.counts();
     const auto unknowns = static_cast<double>(A.num_unknowns());
-    const double saved = reports.back().seconds - report.seconds;
-    const double paid = (ways[w].setup_seconds - ways.back().setup_seconds) / saved;
+    std::string pays = "-";
+    if (is_compared) {
+      const auto other = static_cast<std::size_t>(without);
+      const double saved = reports[other].seconds - report.seconds;
+      const double paid = std::max(0.0, ways[w].setup_seconds - ways[other].setup_seconds) / saved;
+      if (saved > 0) pays = fmt::format("{:.0f}", paid);
+    }
     rows.push_back({ways[w].name, report::time_text(ways[w].setup_seconds), report::time_text(report.seconds),
                     fmt::format("{:.4g}", 1e-6 * report.dofs_per_second), fmt::format("{:.1f}", 100 * report.share),
                     fmt::format("{:.4g}", counts.flops / unknowns),
-                    fmt::format("{:.4g}", (counts.global_bytes_read + counts.global_bytes_written) / unknowns),
-                    saved > 0 ? fmt::format("{:.0f}", std::max(0.0, paid)) : "-"});
+                    fmt::format("{:.4g}", (counts.global_bytes_read + counts.global_bytes_written) / unknowns), pays});
   }
   fmt::print("\nways to store the operator\n{}", report::format_table(columns, rows));
   for (const auto& way : ways) fmt::print("  {}: {}\n", way.name, way.plan);

@@ -220,9 +220,8 @@ private:
       steps_.multiply(block.given, std::move(product), array);
       return array;
     };
-    const auto has = [&](bool with_points_of) {
-      return std::ranges::any_of(block.pairs,
-                                 [&](const Pair& pair) { return has_points(block, pair) == with_points_of; });
+    const auto has = [&](bool at_points) {
+      return std::ranges::any_of(block.pairs, [&](const Pair& pair) { return has_points(block, pair) == at_points; });
     };
     if (has(false)) block.of_cell = add("e", functions_.volume(), {});
     if (!has(true)) return;
@@ -239,29 +238,29 @@ private:
   }
 
   /// Makes the physical derivatives that depend on the point, or those that do not.
-  void make_derivatives(bool with_points_of) {
+  void make_derivatives(bool at_points) {
     for (const auto& block : blocks_) {
       const auto& use = program_.outputs[block.output];
       const auto differentiates = [&](int Pair::*slot) {
         return std::ranges::any_of(block.pairs, [slot](const Pair& pair) { return pair.*slot >= 0; });
       };
-      if (differentiates(&Pair::test)) add_derivatives(*use.element, block.test_axis, with_points_of);
-      if (differentiates(&Pair::trial)) add_derivatives(*use.trial_element, block.trial_axis, with_points_of);
+      if (differentiates(&Pair::test)) add_derivatives(*use.element, block.test_axis, at_points);
+      if (differentiates(&Pair::trial)) add_derivatives(*use.trial_element, block.trial_axis, at_points);
     }
   }
-  void add_derivatives(const Element& element, int dofs, bool with_points_of) {
+  void add_derivatives(const Element& element, int dofs, bool at_points) {
     const auto is_same = [&](const Derivatives& known) {
       return known.element == &element && (input_.shares_derivatives || known.dofs == dofs);
     };
     if (std::ranges::any_of(derivatives_, is_same)) return;
-    if ((map_has_points_ || functions_.differ(element, false)) != with_points_of) return;
+    if ((map_has_points_ || functions_.differ(element, false)) != at_points) return;
     std::vector<int> slots;
     for (int b = 0; b < program_.tdim; ++b) slots.push_back(b);
     const auto number = derivatives_.size();
     if (input_.shares_derivatives) dofs = steps_.add_other_axis(AxisKind::dof, element.num_dofs());
-    Derivatives made{.element = &element, .dofs = dofs, .has_points = with_points_of};
+    Derivatives made{.element = &element, .dofs = dofs, .has_points = at_points};
     made.table = functions_.of_slots(fmt::format("r{}", number), element, dofs, slots);
-    made.array = steps_.add_array(fmt::format("g{}", number), program_.tdim, with_points({dofs}, with_points_of));
+    made.array = steps_.add_array(fmt::format("g{}", number), program_.tdim, with_points({dofs}, at_points));
     Product product{.factor = made.table,
                     .terms = {},
                     .source_axes = with_points({}, map_has_points_),
@@ -370,16 +369,14 @@ private:
 
 } // namespace
 
-bool has_point_matrices(const ProgramInput& input) {
+bool has_point_matrices(const std::vector<FieldUse>& uses, const element::Quadrature& quadrature) {
   constexpr int most_numbers = 4096; // of a table in a text
   const auto fits = [&](const Element& element) {
-    return element.num_dofs() * input.fields.quadrature.num_points() * element::dimension(element.shape()) <=
-           most_numbers;
+    return element.num_dofs() * quadrature.num_points() * element::dimension(element.shape()) <= most_numbers;
   };
-  return !input.function.is_facet && !input.fields.outputs.empty() &&
-         std::ranges::all_of(input.fields.outputs, [&](const FieldUse& use) {
-           return use.trial_element != nullptr && fits(*use.element) && fits(*use.trial_element);
-         });
+  return !uses.empty() && std::ranges::all_of(uses, [&](const FieldUse& use) {
+    return use.trial_element != nullptr && fits(*use.element) && fits(*use.trial_element);
+  });
 }
 
 TensorProgram build_point_matrices(const ProgramInput& given) {

@@ -8,8 +8,9 @@
 /// functions would be long, this takes fewer operations.
 namespace rafter::kernel {
 
-/// Says whether build_point_matrices makes a program: of cells, whose tables of functions are small enough for texts.
-bool has_point_matrices(const ProgramInput& input);
+/// Says whether build_point_matrices makes a program of cells for pairs of fields (the outputs of such programs): their
+/// tables of functions are small enough for texts.
+bool has_point_matrices(const std::vector<FieldUse>& uses, const element::Quadrature& quadrature);
 
 /// The tensor program of the pair coefficients (cell_matrices.hpp) of a function that keep_derivatives made. Entry (r,
 /// s) sums, over points q and pairs (i, j) of a value or physical derivative of test function r and trial function s,
@@ -21,8 +22,9 @@ bool has_point_matrices(const ProgramInput& input);
 /// ProgramInput::shares_derivatives says so. All cells have points that are no grid.
 TensorProgram build_point_matrices(const ProgramInput& input);
 
-/// Says whether a program with loops over points takes so many fewer operations than one with tables, which runs at a
-/// higher share of the peak, that it is the faster one.
+/// Says whether a program with loops over points is expected to be faster than one with tables for the same matrices:
+/// it takes less than 0.7 of the operations. Tables run at 1.3 to 1.5 times the rate of operations
+/// (docs/decisions/0094).
 bool is_faster(const TensorProgram& by_points, const TensorProgram& by_tables);
 
 } // namespace rafter::kernel

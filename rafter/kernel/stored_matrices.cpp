@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include <fmt/format.h>
+#include <rafter/base/error.hpp>
 #include <rafter/kernel/cell_matrices.hpp>
 #include <rafter/kernel/point_matrices.hpp>
 #include <rafter/kernel/program_steps.hpp>
@@ -50,15 +51,17 @@ bool is_symmetric(const QFunction& pairs, const std::vector<FieldUse>& tests, co
 
 } // namespace
 
-StoredMatrices stored_matrices(const QFunction& function, const QFunction& of_derivatives, const CellFields& fields,
-                               int most) {
-  const auto trials = trials_of(fields);
-  if (function.is_facet || trials.empty() || !has_tests_alone(function) || function.outputs.empty()) return {};
-  double size = 0;
+double num_matrix_entries(const CellFields& fields) {
+  double result = 0;
   for (const auto& test : fields.outputs)
-    for (const auto& trial : trials)
-      size += static_cast<double>(test.components) * trial.components * test.num_dofs() * trial.num_dofs();
-  if (size > most) return {};
+    for (const auto& trial : trials_of(fields))
+      result += static_cast<double>(test.components) * trial.components * test.num_dofs() * trial.num_dofs();
+  return result;
+}
+
+StoredMatrices stored_matrices(const QFunction& function, const QFunction& of_derivatives, const CellFields& fields) {
+  const auto trials = trials_of(fields);
+  if (trials.empty() || !has_tests_alone(function) || function.outputs.empty()) return {};
   const int count = num_trials(trials);
   std::vector<int> trial_components(static_cast<std::size_t>(count), 1);
   for (const auto& trial : trials) trial_components[static_cast<std::size_t>(trial.index)] = trial.components;
@@ -169,7 +172,8 @@ TensorProgram build_stored_product(const StoredMatrices& matrices, const CellFie
       steps.multiply(matrix, std::move(product), result, is_begun);
       is_begun = true;
     }
-    if (is_begun) steps.write(steps.add_access({.kind = AccessKind::output, .field = static_cast<int>(f)}), result);
+    if (!is_begun) throw base::InternalError("stored matrices: the form couples a test field to nothing");
+    steps.write(steps.add_access({.kind = AccessKind::output, .field = static_cast<int>(f)}), result);
   }
   program.verify();
   return program;

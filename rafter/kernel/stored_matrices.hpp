@@ -25,10 +25,10 @@ struct StoredMatrices {
   int num_stored = 0; ///< numbers of a cell; 0: the form has no matrices of cells to store
 };
 
-/// The matrices of a bilinear form on these fields, pulled back, and with derivatives kept; none for other forms, on
-/// facets, and for more numbers than `most`.
-StoredMatrices stored_matrices(const QFunction& function, const QFunction& of_derivatives, const CellFields& fields,
-                               int most);
+/// Number of entries of the matrices of all pairs of test and trial fields.
+double num_matrix_entries(const CellFields& fields);
+/// The matrices of a bilinear form on cells, pulled back, and with derivatives kept; none for other forms.
+StoredMatrices stored_matrices(const QFunction& function, const QFunction& of_derivatives, const CellFields& fields);
 
 /// The program that multiplies by stored matrices. Its fields are those of `fields` but for data fields.
 TensorProgram build_stored_product(const StoredMatrices& matrices, const CellFields& fields);

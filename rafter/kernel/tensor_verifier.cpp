@@ -76,6 +76,19 @@ void check_facet_axis(const TensorProgram& program) {
   }
 }
 
+/// Checks that all entries of a component have places among what is stored, or none: loops that give the index of an
+/// entry do not know its place.
+void check_stored_places(const TensorProgram& program, int array, const std::vector<int>& places) {
+  const auto& name = program.array(array).name;
+  require(std::ssize(places) == program.size(array), "one place per entry of " + name + " is needed");
+  const int num_entries = program.num_entries(array);
+  for (int c = 0; c < program.num_components(array); ++c) {
+    const auto begin = places.begin() + std::ptrdiff_t{c} * num_entries;
+    const auto without = std::count(begin, begin + num_entries, -1);
+    require(without == 0 || without == num_entries, "a component of " + name + " is stored in part");
+  }
+}
+
 /// Checks that arrays which hold tables have their sizes.
 void check_tables(const TensorProgram& program) {
   for (std::size_t i = 0; i < program.arrays.size(); ++i) {
@@ -92,10 +105,10 @@ void check_view(const TensorProgram& program, const TensorArray& of, const std::
   require(axes.size() + 1 == of.axes.size(), "a product has another number of axes than " + of.name);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const int axis = axes[i];
+    require(std::ranges::count(axes, axis) == 1, "a product takes an index twice for " + of.name);
     require(axis >= 0 && axis < static_cast<int>(program.axes.size()) && axis != program.facet_axis &&
                 program.extent(axis) == program.extent(of.axes[i + 1]) && program.axis(axis).outer.empty(),
             "an axis of a product does not fit " + of.name);
-    require(std::ranges::count(axes, axis) == 1, "a product takes an index twice for " + of.name);
   }
 }
 
@@ -203,8 +216,7 @@ private:
   /// Checks that the array has a place for each dof that the access moves, and for no two of them the same.
   void check_places(int i, const Access& access) const {
     const auto& a = array(i);
-    if (access.kind == AccessKind::stored)
-      return require(std::ssize(access.places) == program_.size(i), "one place per entry of " + a.name + " is needed");
+    if (access.kind == AccessKind::stored) return check_stored_places(program_, i, access.places);
     const bool is_of_nodes = access.kind == AccessKind::nodes;
     const int components = is_of_nodes ? program_.tdim : program_.field_of(access).components,
               num_dofs = is_of_nodes ? program_.geometry->num_dofs() : program_.field_of(access).num_dofs(),

@@ -86,11 +86,19 @@ bool is_same_without(const AskedKey& asked, const std::vector<std::string>& word
   }
 }
 
-/// Says whether matrices of cells alone follow a key of the plan, whoever asks for them later.
+/// Says whether matrices of cells follow a key of the plan, also where the action of the form does not.
 bool is_of_matrices(const std::string& key, const schedule::Plan& plan) {
   namespace of = schedule::key;
-  return plan[of::contraction] == kernel::Contraction::pointwise &&
-         (key == of::contraction.name || key == of::order.name || key == of::derivatives.name);
+  return key == of::order.name || key == of::derivatives.name ||
+         (key == of::contraction.name && plan[of::contraction] == kernel::Contraction::pointwise);
+}
+
+/// Says whether some kernel computes matrices of cells by loops, or multiplies by stored ones.
+bool has_matrix_keys(const std::vector<const op::KernelInfo*>& kernels) {
+  return std::ranges::any_of(kernels, [](const auto* info) {
+    const auto contraction = info->plan[schedule::key::contraction];
+    return contraction == kernel::Contraction::pointwise || contraction == kernel::Contraction::cell_matrices;
+  });
 }
 
 } // namespace
@@ -110,10 +118,13 @@ void warn_of_unused_plan_keys(const std::string& name, const op::GeneratedForm& 
     if (equals == std::string::npos) continue; // the word "default"
     AskedKey asked{i, words[i].substr(0, equals), {}};
     asked.value = value_of(schedule::parse_plan(words[i], *built.options.plan), asked.key);
-    if (is_of_matrices(asked.key, *built.options.plan)) continue;
     const auto warn = [&](const std::string& reason) {
       base::warn(fmt::format("{}: {} is not used: {}", name, words[i], reason));
     };
+    if (is_of_matrices(asked.key, *built.options.plan) && !has_matrix_keys(kernels)) {
+      warn("matrices of cells alone follow it");
+      continue;
+    }
     if (asked.value.empty() || !has_value(built, asked.key, asked.value)) {
       const auto& last = *kernels.back();
       const auto found = value_of(last.plan, asked.key);

@@ -5,8 +5,8 @@
 #include <array>
 #include <chrono>
 #include <span>
+#include <string_view>
 
-#include <rafter/base/error.hpp>
 #include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/operator/generate/kernel_target.hpp>
@@ -38,16 +38,16 @@ schedule::Plan base_plan(const op::GeneratedForm& form) {
   return plan;
 }
 
-/// Says whether the kernels of cells follow the way's key: plans change into those that a form has.
+/// Says whether all kernels of cells follow the way's key: plans change into those that a form has.
 bool is_followed(const op::GeneratedForm& built, const schedule::Plan& plan) {
   if (schedule::is_assembled(plan)) return built.matrix != nullptr;
   for (std::size_t b = 0; b < built.num_cell_blocks; ++b) {
     const auto& found = built.blocks[b].kernel.info.plan;
-    if ((found[key::contraction] == kernel::Contraction::cell_matrices) !=
-        (plan[key::contraction] == kernel::Contraction::cell_matrices))
-      return false;
+    const bool stores_matrices = plan[key::contraction] == kernel::Contraction::cell_matrices;
+    if ((found[key::contraction] == kernel::Contraction::cell_matrices) != stores_matrices) return false;
+    if (!stores_matrices && found[key::factors] != plan[key::factors]) return false;
   }
-  return true;
+  return built.num_cell_blocks > 0;
 }
 
 } // namespace
@@ -60,21 +60,18 @@ std::vector<std::string> storage_way_names() {
 
 std::vector<StorageWay> storage_ways(const op::Operator& A, const std::vector<std::string>& names) {
   const auto& form = A.built();
+  if (form.matrix == nullptr && form.num_cell_blocks == 0) return {};
   const auto base = base_plan(form);
   std::vector<StorageWay> result;
   for (const auto& way : ways) {
     if (std::ranges::find(names, way.name) == names.end()) continue;
+    if (way.name == std::string_view("assembled") && !form.is_square()) continue;
     auto options = form.options;
     options.plan = std::make_shared<const schedule::Plan>(schedule::parse_plan(way.keys, base));
     options.num_applications = 0;
-    std::shared_ptr<op::GeneratedForm> built;
-    try {
-      built = op::build_form(form.form, op::Systems(form.system, form.trial_system), op::Purpose::action, options);
-      if (!is_followed(*built, *options.plan)) continue;
-      op::compile(std::span(&built, 1));
-    } catch (const base::InputError&) { // rectangular forms have no assembled plan
-      continue;
-    }
+    auto built = op::build_form(form.form, op::Systems(form.system, form.trial_system), op::Purpose::action, options);
+    if (!is_followed(*built, *options.plan)) continue;
+    op::compile(std::span(&built, 1));
     const auto begin = std::chrono::steady_clock::now();
     op::Operator B(built, A.constraints());
     B.set_missing();

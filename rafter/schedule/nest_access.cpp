@@ -136,6 +136,7 @@ NodePtr NestSteps::stored_number(const NodePtr& place) {
 
 void NestSteps::read_stored(const kernel::Step& step, int into, Statements& to) {
   const std::string stored = context_.global(role::stored_cell);
+  context_.announce_row(role::stored_cell, program_.num_stored);
   each_entry(context_, step.target, values_.indices, [&](const EntryIndices& at) {
     values_.write(step.target, into, at, context_.fetch(stored, stored_entry(step, step.target, at)), to);
   });

@@ -40,6 +40,10 @@ struct PlanningProblem {
 /// Lanes that plans usually have for batches of so many cells and registers of so many doubles.
 int usual_width(int cells_per_batch, int register_width, Precision compute = Precision::double_precision);
 
+/// Stored matrices of cells (kernel::Contraction::cell_matrices) of more numbers than this move more bytes than all
+/// else.
+inline constexpr int most_weighed_entries = 160;
+
 /// The compiler that keeps vectors of more lanes than a register holds in registers; others pass them through memory.
 inline constexpr const char* splitting_compiler = "clang";
 /// Says whether so many lanes are more than a register holds. clang keeps the parts of such vectors in registers, while

@@ -14,11 +14,11 @@ namespace rafter::schedule {
 /// How matrices of cells are computed: by tables, or by loops over quadrature points (Q) and over shape functions (S),
 /// test functions before trial ones, in this order.
 enum class LoopOrder : std::uint8_t {
-  automatic, ///< as takes fewer operations: tables, or qss
+  automatic, ///< qss where it takes so few operations that it is faster than tables (kernel::is_faster), else tables
   tables,    ///< coefficients at points times tables of products of functions
   qss,       ///< everything of a point is computed once, and the whole matrix is summed over the points
   sqs,       ///< a row is summed over the points, which each row computes anew
-  ssq        ///< an entry is
+  ssq        ///< an entry is summed over the points, which each entry computes anew
 };
 std::string_view name(LoopOrder order);
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <rafter/base/error.hpp>
+
 #include <rafter/schedule/component_access.hpp>
 #include <rafter/schedule/lowering.hpp>
 #include <rafter/schedule/mapping_keys.hpp>
@@ -65,6 +67,8 @@ private:
   Nest product_with_stored(int number) const {
     constexpr int most_in_text = 256;
     const int matrix = program_.step(number).target;
+    if (program_.step(number + 1).kind != StepKind::multiply || program_.step(number + 1).source != matrix)
+      throw base::InternalError("schedule: a stored matrix is read by something else than the product behind it");
     Nest nest;
     if (program_.size(matrix) > most_in_text) nest.loops.push_back({{axes_of(matrix)[1]}});
     nest.body.emplace_back(Do{.step = number, .is_in_registers = true});

@@ -123,10 +123,15 @@ TEST(PointMatricesOf, FormsWithDataFields) {
     Vector c(A.device(), static_cast<std::size_t>(problem.space(1)->num_local()));
     fill_random(c, 5);
     A.set("c", c);
-    return matrices_of(A).values;
+    return matrices_of(A);
   };
   const auto expected = matrices("order=tables");
-  for (const auto& plan : plans()) EXPECT_LE(distance(matrices(plan), expected), 1e-12 * largest(expected)) << plan;
+  ASSERT_GT(largest(expected.values), 0);
+  for (const auto& plan : plans()) {
+    const auto found = matrices(plan);
+    EXPECT_EQ(found.num_pointwise, 1) << plan;
+    EXPECT_LE(distance(found.values, expected.values), 1e-12 * largest(expected.values)) << plan;
+  }
 }
 
 /// The loops stand in the order of the plan.

@@ -51,12 +51,11 @@ tune::CellKernel cell_kernel(const KernelSpecification& specification) {
 /// The pair coefficients of a matrix of cells by physical derivatives, where its tables are small enough.
 std::optional<kernel::QFunction> pairs_of_derivatives(const KernelSpecification& specification) {
   const auto& cell = specification.cell;
-  if (specification.purpose != Purpose::matrix || cell.is_facet()) return std::nullopt;
+  if (specification.purpose != Purpose::matrix || cell.is_facet() ||
+      !kernel::has_point_matrices(cell.fields.outputs, cell.fields.quadrature))
+    return std::nullopt;
   const auto function = kernel::keep_derivatives(specification.parts, specification.shape(), cell.map);
-  kernel::ProgramInput input{.fields = cell.fields,
-                             .function = kernel::pair_coefficients(function, specification.trial_components)};
-  if (!kernel::has_point_matrices(input)) return std::nullopt;
-  return std::move(input.function);
+  return kernel::pair_coefficients(function, specification.trial_components);
 }
 
 kernel::QFunction integrand(const KernelSpecification& specification) {
@@ -66,6 +65,10 @@ kernel::QFunction integrand(const KernelSpecification& specification) {
   if (specification.purpose == Purpose::matrix)
     return kernel::pair_coefficients(function, specification.trial_components);
   return function;
+}
+
+bool stores_matrices(const schedule::Plan& plan) {
+  return plan[key::contraction] == kernel::Contraction::cell_matrices;
 }
 
 /// Numbers behind the last weight, because kernels with points in lanes read whole vectors.
@@ -133,11 +136,7 @@ tune::CellKernel KernelGenerator::with_choices(tune::CellKernel result) {
   result.target = options_.target->target;
   result.of_derivatives = pairs_of_derivatives(specification_);
   const auto function = integrand(specification_);
-  constexpr int most_stored = 1 << 14; // numbers of a cell: larger matrices move more bytes than any other way
-  if (specification_.purpose == Purpose::action && result.cell.num_trials > 0 && !result.cell.is_facet())
-    result.matrices = kernel::stored_matrices(
-        function, kernel::keep_derivatives(specification_.parts, specification_.shape(), result.cell.map),
-        result.cell.fields, most_stored);
+  result.matrices = matrices_to_store(function, result.cell);
   function_text_ = kernel::to_string(function);
   const auto& machine = planner().options().machine;
   const int threads = options_.target->num_threads;
@@ -206,7 +205,9 @@ void KernelGenerator::add_setup(const tune::LoweredKernel& main, tune::KernelPro
   if (setup.outputs.empty()) return;
   result.setup_fields = indices_of(setup, kernel::AtomKind::reference_field);
   result.setup_parameters = indices_of(setup, kernel::AtomKind::parameter);
-  const auto own_plan = setup_plan(plan, !result.setup_fields.empty() || !result.setup_parameters.empty());
+  // Matrices of cells are worth a compiler's time for each new value of a parameter, factors are not.
+  const bool runs_again = !result.setup_fields.empty() || (stores_matrices(plan) && !result.setup_parameters.empty());
+  const auto own_plan = setup_plan(plan, runs_again);
   const auto lowered = lowering_.setup(plan, own_plan, main);
   const int cells = lowered.loops.vector_width == 1 ? 1 : specification_.cell.fields.batches.cells_per_batch;
   result.setup_flops = schedule::count(lowered.loops).flops / cells;
@@ -311,15 +312,15 @@ schedule::Plan KernelGenerator::computing_in_floats(schedule::Plan plan) const {
   return plan;
 }
 
-/// Plan of the kernel that computes the stored data, always in double. Without data fields and parameters it runs once.
-schedule::Plan KernelGenerator::setup_plan(const schedule::Plan& plan, bool has_data) const {
+/// Plan of the kernel that computes the stored data, always in double.
+schedule::Plan KernelGenerator::setup_plan(const schedule::Plan& plan, bool runs_again) const {
   auto result = computing_in_double(plan);
-  if (result[key::contraction] == kernel::Contraction::cell_matrices) // it makes what others multiply by
+  if (stores_matrices(plan)) // it makes what others multiply by
     result.set(key::contraction, has_point_loops(result) ? kernel::Contraction::pointwise
                                                          : contraction(schedule::Plan()[key::contraction], false));
-  if (stores_past_caches(plan)) result.set(key::stores, schedule::Stores::streaming);
+  if (stores_matrices(plan) && stores_past_caches(result)) result.set(key::stores, schedule::Stores::streaming);
   result = schedule::without_unused_keys(result);
-  if (!has_data) take_quick_flags(result);
+  if (!runs_again) take_quick_flags(result);
   return result;
 }
 
@@ -338,27 +339,34 @@ void KernelGenerator::take_matrix_keys(schedule::Plan& plan) {
   plan.set(key::order, order).set(key::derivatives, given[key::derivatives]);
 }
 
-/// Says whether the matrices that the plan stores are larger than the caches.
+/// The matrices of cells that plans may store: where the plan asks for them, or where the planner may weigh them.
+kernel::StoredMatrices KernelGenerator::matrices_to_store(const kernel::QFunction& function,
+                                                          const tune::CellSpecification& cell) const {
+  // Larger matrices move more bytes than any other way; the planner looks at those alone that may be worth it.
+  constexpr int most = 1 << 14, most_weighed = 2 * schedule::most_weighed_entries;
+  const bool is_asked_for = options_.plan && stores_matrices(*options_.plan);
+  if (specification_.purpose != Purpose::action || cell.num_trials == 0 || cell.is_facet()) return {};
+  if (kernel::num_matrix_entries(cell.fields) > (is_asked_for ? most : most_weighed)) return {};
+  return kernel::stored_matrices(
+      function, kernel::keep_derivatives(specification_.parts, specification_.shape(), cell.map), cell.fields);
+}
+
+/// Says whether the matrices that set-up stores with this plan of its own are larger than the caches, and whether its
+/// lanes fill whole lines of them: lines that are filled in parts leave the processor in parts.
 bool KernelGenerator::stores_past_caches(const schedule::Plan& plan) const {
-  if (plan[key::contraction] != kernel::Contraction::cell_matrices) return false;
+  constexpr int line_bytes = 64;
   const auto& machine = planner().options().machine;
-  const double bytes = 8.0 * kernel().matrices.num_stored * specification_.cell.fields.batches.cells_per_batch *
+  const int cells = specification_.cell.fields.batches.cells_per_batch;
+  const int number_bytes = plan[key::storage] == schedule::Precision::single_precision ? 4 : 8;
+  const double bytes = static_cast<double>(number_bytes) * kernel().matrices.num_stored * cells *
                        static_cast<double>(specification_.sizes.num_data_rows);
-  constexpr int line_numbers = 8; // lines that are filled in parts leave the processor in parts
-  return plan[key::vector_width] >= std::min(line_numbers, specification_.cell.fields.batches.cells_per_batch) &&
+  return plan[key::vector_width] >= std::min(line_bytes / number_bytes, cells) &&
          machine::resident(machine, bytes, options_.target->num_threads).levels.size() == machine.levels.size();
 }
 
 /// Says whether the matrices that the plan stores are computed by loops over points and functions.
 bool KernelGenerator::has_point_loops(const schedule::Plan& plan) const {
-  const bool has_loops = kernel::has_point_matrices({.fields = {.quadrature = specification_.cell.fields.quadrature,
-                                                                .local_facets = {},
-                                                                .inputs = {},
-                                                                .outputs = kernel().matrices.uses,
-                                                                .geometry = nullptr,
-                                                                .batches = {}},
-                                                     .function = kernel().matrices.of_derivatives,
-                                                     .tables = nullptr});
+  const bool has_loops = kernel::has_point_matrices(kernel().matrices.uses, specification_.cell.fields.quadrature);
   if (plan[key::order] == schedule::LoopOrder::automatic) return has_loops && lowering_.stores_faster_by_points(plan);
   return has_loops && plan[key::order] != schedule::LoopOrder::tables;
 }
@@ -391,7 +399,9 @@ schedule::PlanningProblem KernelGenerator::problem() const {
   result.is_tensor = kernel::has_tensor_factors(specification_.shape(), specification_.cell.fields);
   result.has_modes = has_modes_;
   result.is_separable = is_separable_;
-  result.num_matrix_entries = kernel().matrices.num_stored;
+  // The cost model knows no set-up: what is computed again for each state is left to plans that ask for it.
+  if (indices_of(kernel().matrices.function, kernel::AtomKind::reference_field).empty())
+    result.num_matrix_entries = kernel().matrices.num_stored;
   result.num_points = specification_.cell.fields.quadrature.num_points();
   for (const auto& line : specification_.cell.fields.quadrature.lines)
     result.points_per_axis = std::max(result.points_per_axis, static_cast<int>(line.points.size()));

@@ -56,10 +56,12 @@ private:
   int usual_width(const schedule::Plan& plan) const;
   schedule::Plan computing_in_double(schedule::Plan plan) const;
   schedule::Plan computing_in_floats(schedule::Plan plan) const;
-  schedule::Plan setup_plan(const schedule::Plan& plan, bool has_data) const;
+  schedule::Plan setup_plan(const schedule::Plan& plan, bool runs_again) const;
   bool has_point_loops(const schedule::Plan& plan) const;
   void take_matrix_keys(schedule::Plan& plan);
   bool stores_past_caches(const schedule::Plan& plan) const;
+  kernel::StoredMatrices matrices_to_store(const kernel::QFunction& function,
+                                           const tune::CellSpecification& cell) const;
   void take_quick_flags(schedule::Plan& plan) const;
   kernel::Contraction contraction(kernel::Contraction asked, bool has_facets) const;
   schedule::PlanningProblem problem() const;
