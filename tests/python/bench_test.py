@@ -66,8 +66,8 @@ class Bench(command_test.CommandTest):
 
 class Suites(Bench):
     def test_are_listed_and_explain_their_options(self):
-        self.assertEqual({"bp", "bk", "axlocal", "elasticity-kernel", "elasticity-solve", "gathers", "hosfem",
-                          "poisson-solve", "sparse", "mesh"}, set(self.suites()))
+        self.assertEqual({"bp", "bk", "axlocal", "elasticity-kernel", "elasticity-solve", "first-order", "gathers", "hosfem",
+                          "poisson-solve", "storages", "sparse", "mesh"}, set(self.suites()))
         explained = self.run_rafter("bench", "--help").stdout
         for suite in self.suites():
             self.assertIn(f"\n{suite}: ", explained)

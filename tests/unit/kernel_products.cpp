@@ -148,7 +148,10 @@ const std::vector<ProductCase>& product_cases() {
        }},
       {"too_few_axes", "another number of axes", [](auto& p) { last(p).source_axes.pop_back(); }},
       {"axis_of_another_extent", "an axis of a product does not fit",
-       [](auto& p) { last(p).source_axes.front() = p.point_axes.front(); }},
+       [](auto& p) {
+         p.axes.push_back({"J", AxisKind::dof, 99});
+         last(p).source_axes.front() = static_cast<int>(p.axes.size()) - 1;
+       }},
       {"index_twice", "takes an index twice",
        [](auto& p) { last(p).source_axes.back() = last(p).source_axes.front(); }},
       {"component_too_many", "has an unknown component", [](auto& p) { last(p).terms.front().source = 9; }},

@@ -2,6 +2,7 @@
 // Batches of equal cells share a row of the data per cell, unless something else distinguishes the cells.
 #include <gtest/gtest.h>
 
+#include <random>
 #include <set>
 
 #include <rafter/form/lowering.hpp>
@@ -64,6 +65,19 @@ TEST(DataRows, TetrahedraOfABoxHaveFewRows) {
   const Case c(box(20, "tetrahedron"));
   const auto rows = c.rows();
   EXPECT_LT(rows.count() * 4, c.cells().num_batches);
+  expect_rows_fit(c, rows, 1e-14);
+}
+
+/// Long batches are few, and their rows are too many before it has been seen that they do not repeat.
+TEST(DataRows, ManyDifferentCellsInLongBatchesShareNothing) {
+  Case c(box(33));
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> small(-0.002, 0.002);
+  for (double& x : c.mesh.points) x += small(random);
+  c.batches = mesh::make_cell_batches(c.mesh, {.cells_per_batch = 512});
+  EXPECT_GT(c.cells().num_batches * c.batches.cells_per_batch, 32768);
+  const auto rows = c.rows();
+  EXPECT_EQ(rows.count(), c.cells().num_batches);
   expect_rows_fit(c, rows, 1e-14);
 }
 

@@ -214,6 +214,7 @@ DataRows find_rows(const mesh::Mesh& mesh, const BatchedCells& cells, const Cell
   Rows rows(outlines);
   const std::int32_t first = std::min(cells.num_batches, trial_batches);
   find(rows, 0, first);
+  if (rows.count() > most_rows) return {}; // and not all batches have been looked at
   if (cells.num_batches > trial_batches && 2 * rows.count() > trial_batches) return {};
   constexpr std::int32_t part_length = 2048, most_at_a_time = 16 * part_length; // outlines of parts take memory
   for (std::int32_t begin = first; begin < cells.num_batches; begin += most_at_a_time) {
