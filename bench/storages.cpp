@@ -32,24 +32,25 @@ std::vector<Option> options_of(StorageChoices& choices) {
 }
 
 Layout storage_layout(bool has_mesh) {
-  return {.suite = "storages",
-          .title = "ways to store an operator, side by side",
-          .columns = {{"case", {"case", "operator"}, "{:<10}"},
-                      has_mesh ? cells_column() : Column{"geometry", {"cells", "of the cube"}, "{:<14}"},
-                      {"way",
-                       {"stored", "the matrix, the matrices of cells, the factors of the form at points, or nothing"},
-                       "{:<13}"},
-                      degree_column(),
-                      dofs_column(),
-                      {"setup_ns", {"ns/DoF", "time before the first application for each unknown"}, "{:7.1f}"},
-                      rate_column(),
-                      spread_column(),
-                      {"speed", {"ratio", "rate over that of the first way, median over the rounds"}, "{:6.2f}"},
-                      {"executed_flops_per_dof", {"flop/DoF", "operations that are executed"}, "{:8.1f}"},
-                      bytes_column(),
-                      share_column()},
-          .identity = {"case", "geometry", "way", "degree", "dofs"},
-          .figure = "mdofs_per_second"};
+  return {
+      .suite = "storages",
+      .title = "ways to store an operator, side by side",
+      .columns = {{"case", {"case", "operator"}, "{:<10}"},
+                  has_mesh ? cells_column() : Column{"geometry", {"cells", "of the cube"}, "{:<13}"},
+                  {"way",
+                   {"stored", "the matrix, the matrices of cells, the factors of the form at points, or nothing"},
+                   "{:<13}"},
+                  degree_column(),
+                  dofs_column(),
+                  {"setup_ns", {"ns/DoF", "time before the first application for each unknown"}, "{:7.1f}"},
+                  rate_column(),
+                  spread_column(),
+                  {"speed", {"ratio", "rate over that of the first way, median over the rounds"}, "{:6.2f}"},
+                  bytes_column(),
+                  share_column()},
+      .tables = {{"operations", {{"executed_flops_per_dof", {"flop/DoF", "operations that are executed"}, "{:8.1f}"}}}},
+      .identity = {"case", "geometry", "way", "degree", "dofs"},
+      .figure = "mdofs_per_second"};
 }
 
 void measure_ways(Report& report, const StorageChoices& choices, const std::string& name, const std::string& geometry,

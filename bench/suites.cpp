@@ -28,7 +28,7 @@ std::span<const Suite> suites() {
       Suite{"elasticity-solve", "a beam of two materials with several solvers, phase by phase",
             elasticity_solve_options, run_elasticity_solve, true, false},
       Suite{"first-order", "matrices of cells by all orders of the loops over points and functions",
-            first_order_options, run_first_order},
+            first_order_options, run_first_order, true, false},
       Suite{"gathers", "what the way between vector and cells costs, beside a plain loop of gathers and sums",
             gathers_options, run_gathers, false},
       Suite{"hosfem", "conjugate gradients on a box, one operation after the other and fused with the loop over cells",

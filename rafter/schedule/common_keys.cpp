@@ -30,14 +30,11 @@ using Tried = std::vector<std::string>;
 /// Factorised contractions need a grid of points. Dense ones do more operations from the lowest degrees on: they may
 /// win while a table fits the nearest cache with room to spare.
 Tried contractions_tried(const PlanningProblem& problem, const Plan&) {
+  if (!problem.is_tensor) return problem.has_modes ? Tried{"modal", "dense"} : Tried{"dense"};
   constexpr int largest_table = 1024;
-  Tried result = problem.is_tensor   ? Tried{"collocated", "per-derivative"}
-                 : problem.has_modes ? Tried{"modal", "dense"}
-                                     : Tried{"dense"};
+  Tried result{"collocated", "per-derivative"};
   if (problem.is_separable) result.emplace_back("separable");
-  if (problem.is_tensor && problem.num_dofs * problem.num_points <= largest_table) result.emplace_back("dense");
-  if (problem.num_matrix_entries > 0 && problem.num_matrix_entries <= most_weighed_entries)
-    result.emplace_back("cell-matrices");
+  if (problem.num_dofs * problem.num_points <= largest_table) result.emplace_back("dense");
   return result;
 }
 

@@ -15,7 +15,6 @@ struct PlanningProblem {
   bool is_tensor = false;
   bool has_modes = false;           ///< the modal contraction is possible
   bool is_separable = false;        ///< the separable contraction is possible
-  int num_matrix_entries = 0;       ///< numbers of the matrix of a cell, where it may be stored; 0: it may not
   int num_dofs = 0, num_points = 0; ///< numbers per cell; num_dofs counts those of the largest field, one component
   int nodes_per_axis = 0, points_per_axis = 0; ///< numbers along each axis of tensor cells
   /// Ways to store factors that make sense, by ascending rough cost.
@@ -39,10 +38,6 @@ struct PlanningProblem {
 
 /// Lanes that plans usually have for batches of so many cells and registers of so many doubles.
 int usual_width(int cells_per_batch, int register_width, Precision compute = Precision::double_precision);
-
-/// Stored matrices of cells (kernel::Contraction::cell_matrices) of more numbers than this move more bytes than all
-/// else.
-inline constexpr int most_weighed_entries = 160;
 
 /// The compiler that keeps vectors of more lanes than a register holds in registers; others pass them through memory.
 inline constexpr const char* splitting_compiler = "clang";

@@ -500,7 +500,7 @@ class Meshes(Bench):
                 ((tetrahedra, "--geometry", "prisms"), ("--geometry", "does not go with --mesh")),
                 ((tetrahedra, "--mdofs", "1"), ("--mdofs", "does not go with --mesh", "--refine")),
                 ((tetrahedra, "--json", tetrahedra), ("--json", "beam-tet.mesh")),
-                ((tetrahedra, "--suite", "axlocal"), ("hexahedra", "tetrahedron; suites that take all shapes: bp, bk, gathers, poisson-solve, sparse\n")),
+                ((tetrahedra, "--suite", "axlocal"), ("hexahedra", "tetrahedron; suites that take all shapes: bp, bk, gathers, poisson-solve, storages, sparse\n")),
                 ((mixed, "--suite", "elasticity-kernel"), ("bench elasticity-kernel", "prism, pyramid")),
                 ((mixed, "--suite", "hosfem"), ("bench hosfem", "tetrahedron")),
                 ((self.sample("beam-hex.mesh"), "--suite", "hosfem", "--setup", "nekbone"), ("--setup", "nekbone", "--mesh"))):

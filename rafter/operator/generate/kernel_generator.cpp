@@ -339,14 +339,14 @@ void KernelGenerator::take_matrix_keys(schedule::Plan& plan) {
   plan.set(key::order, order).set(key::derivatives, given[key::derivatives]);
 }
 
-/// The matrices of cells that plans may store: where the plan asks for them, or where the planner may weigh them.
+/// The matrices of cells that the plan asks to store; none of more numbers than any other way moves.
 kernel::StoredMatrices KernelGenerator::matrices_to_store(const kernel::QFunction& function,
                                                           const tune::CellSpecification& cell) const {
-  // Larger matrices move more bytes than any other way; the planner looks at those alone that may be worth it.
-  constexpr int most = 1 << 14, most_weighed = 2 * schedule::most_weighed_entries;
+  constexpr int most = 1 << 14;
   const bool is_asked_for = options_.plan && stores_matrices(*options_.plan);
-  if (specification_.purpose != Purpose::action || cell.num_trials == 0 || cell.is_facet()) return {};
-  if (kernel::num_matrix_entries(cell.fields) > (is_asked_for ? most : most_weighed)) return {};
+  if (!is_asked_for || specification_.purpose != Purpose::action || cell.num_trials == 0 || cell.is_facet() ||
+      kernel::num_matrix_entries(cell.fields) > most)
+    return {};
   return kernel::stored_matrices(
       function, kernel::keep_derivatives(specification_.parts, specification_.shape(), cell.map), cell.fields);
 }
@@ -399,9 +399,6 @@ schedule::PlanningProblem KernelGenerator::problem() const {
   result.is_tensor = kernel::has_tensor_factors(specification_.shape(), specification_.cell.fields);
   result.has_modes = has_modes_;
   result.is_separable = is_separable_;
-  // The cost model knows no set-up: what is computed again for each state is left to plans that ask for it.
-  if (indices_of(kernel().matrices.function, kernel::AtomKind::reference_field).empty())
-    result.num_matrix_entries = kernel().matrices.num_stored;
   result.num_points = specification_.cell.fields.quadrature.num_points();
   for (const auto& line : specification_.cell.fields.quadrature.lines)
     result.points_per_axis = std::max(result.points_per_axis, static_cast<int>(line.points.size()));
