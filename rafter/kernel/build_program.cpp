@@ -10,13 +10,7 @@ namespace {
 
 TensorProgram build_by_points(const ProgramInput& input) {
   BasisTables tables(input);
-  TensorProgram program;
-  program.function = input.function;
-  program.tdim = input.function.tdim();
-  program.inputs = input.fields.inputs;
-  program.batches = input.fields.batches;
-  program.outputs = input.fields.outputs;
-  program.contraction = tables.contraction();
+  auto program = empty_program(input, tables.contraction());
   add_points(program, tables);
   complete_outputs(program.function, program.outputs);
   add_evaluation(program, input, tables);

@@ -233,13 +233,7 @@ TensorProgram build_cell_matrices(const ProgramInput& given) {
       !is_constant && !input.function.is_facet && has_tensor_factors(input.function.shape, input.fields);
   input.contraction = is_grid ? Contraction::collocated : Contraction::dense;
   BasisTables tables(input);
-  TensorProgram program;
-  program.function = input.function;
-  program.tdim = input.function.tdim();
-  program.inputs = input.fields.inputs;
-  program.batches = input.fields.batches;
-  program.outputs = input.fields.outputs;
-  program.contraction = tables.contraction();
+  auto program = empty_program(input, tables.contraction());
   if (is_constant) { // and nothing is read at a point
     program.weights.assign(static_cast<std::size_t>(tables.num_facets()), 1.0);
     program.point_axes = {ProgramSteps(program).add_axis(AxisKind::point, 1)};

@@ -383,13 +383,7 @@ TensorProgram build_point_matrices(const ProgramInput& given) {
   ProgramInput input = given;
   input.contraction = Contraction::dense;
   BasisTables tables(input);
-  TensorProgram program;
-  program.function = input.function;
-  program.tdim = input.function.tdim();
-  program.inputs = input.fields.inputs;
-  program.batches = input.fields.batches;
-  program.outputs = input.fields.outputs;
-  program.contraction = Contraction::pointwise;
+  auto program = empty_program(input, Contraction::pointwise);
   add_points(program, tables);
   PointMatrices(program, input, tables).run();
   program.verify();

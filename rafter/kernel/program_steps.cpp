@@ -184,6 +184,17 @@ int ProgramSteps::chain(int source, const std::vector<ReferenceMatrix>& factors,
   return source;
 }
 
+TensorProgram empty_program(const ProgramInput& input, Contraction contraction) {
+  TensorProgram program;
+  program.function = input.function;
+  program.tdim = input.function.tdim();
+  program.inputs = input.fields.inputs;
+  program.batches = input.fields.batches;
+  program.outputs = input.fields.outputs;
+  program.contraction = contraction;
+  return program;
+}
+
 void add_points(TensorProgram& program, const BasisTables& tables) {
   program.weights = tables.weights();
   program.points = tables.points();

@@ -62,6 +62,9 @@ private:
   TensorProgram& program_;
 };
 
+/// A program without steps: function, fields and batches of the input, and its contraction.
+TensorProgram empty_program(const ProgramInput& input, Contraction contraction);
+
 /// Adds the points and weights of the tables, and their axes, with that of facets.
 void add_points(TensorProgram& program, const BasisTables& tables);
 /// Adds the axis of facets where the program is one of facets.

@@ -142,12 +142,13 @@ TEST_P(OpenClOnShape, MatricesAndVectorsOfCellsAreThoseOfTheHost) {
   for (int group = 0; group < static_cast<int>(system.mesh->groups.size()); ++group) {
     const auto num_rows = op::local_unknowns(system, group).size(),
                length = static_cast<std::size_t>(op::num_local_unknowns(system, group));
-    expect_same([&](const Device& device) {
-      Values values(num_rows * length);
-      op::Operator(form, on(device))
-          .cell_matrices(std::vector<op::CellArray<double>>{{.group = group, .values = values}});
-      return values;
-    });
+    for (const char* plan : {"order=tables", "order=qss", "order=ssq derivatives=inside"})
+      expect_same([&](const Device& device) {
+        Values values(num_rows * length);
+        op::Operator(form, on(device, plan))
+            .cell_matrices(std::vector<op::CellArray<double>>{{.group = group, .values = values}});
+        return values;
+      });
     expect_same([&](const Device& device) {
       Values values(num_rows);
       op::LinearForm(load, system, on(device))
@@ -155,6 +156,13 @@ TEST_P(OpenClOnShape, MatricesAndVectorsOfCellsAreThoseOfTheHost) {
       return values;
     });
   }
+}
+
+TEST_P(OpenClOnShape, ProductsWithStoredMatricesOfCellsAreThoseOfTheHost) {
+  const Problem problem(scrambled(curved_box(GetParam(), 1), 3), 1);
+  const auto form = problem.form("((1 + x[0])*inner(grad(u), grad(v)) + u*v.dx(0))*dx + u*v*ds");
+  for (const char* plan : {"contraction=cell-matrices", "contraction=cell-matrices order=sqs derivatives=inside"})
+    expect_same([&](const Device& device) { return action(op::Operator(form, on(device, plan))); });
 }
 
 TEST_P(OpenClOnShape, TransfersAreThoseOfTheHost) {
