@@ -41,7 +41,8 @@ public:
             return true;
     return false;
   }
-  // Each of these returns the number of an array.
+
+  // --- tables, by the numbers of their arrays -----------------------------------------------------------------------
   /// The weights, one number where they are equal.
   int weights() {
     if (weights_ >= 0) return weights_;
@@ -51,6 +52,7 @@ public:
     return weights_ = steps_.add_table("w", 1, with_points({}, !are_equal),
                                        are_equal ? std::vector{of_points.front()} : of_points);
   }
+  /// The sum of the weights.
   int volume() {
     if (volume_ >= 0) return volume_;
     return volume_ = steps_.add_table("volume", 1, {},
@@ -96,6 +98,7 @@ private:
   std::map<const Element*, int> values_;
 };
 
+/// Adds the steps from the map and the coefficients of a cell to its matrices.
 class PointMatrices {
 public:
   PointMatrices(TensorProgram& program, const ProgramInput& input, BasisTables& tables)
@@ -119,11 +122,12 @@ public:
   }
 
 private:
-  /// The coefficients of a pair of fields.
+  /// A coefficient times values or derivatives of a test and a trial function.
   struct Pair {
     int coefficient = 0, component = 0; ///< numbers of the coefficient and of the pair of components
     int test = -1, trial = -1;          ///< physical axis of the derivative; -1: the value
   };
+  /// The matrix of a pair of fields.
   struct Block {
     std::size_t output = 0;
     std::vector<Pair> pairs;

@@ -37,7 +37,6 @@ class Suites(command_test.CommandTest):
             if row["order"] != "tables":
                 self.assertLessEqual(row["accesses"], row["paper_accesses"], row)
         self.assertIn("Xeon", text)
-        self.assert_refused(self.run_rafter("bench", "first-order", "--cases", "stokes"), "--cases", "poisson, convection")
 
     def test_ways_to_store_an_operator(self):
         _, rows = self.bench("storages", "--geometry", "cartesian,curved-tetrahedra", "--degrees", "1", "--cases", "bp1,bp3")
@@ -46,6 +45,9 @@ class Suites(command_test.CommandTest):
             self.assertGreater(row["mdofs_per_second"], 0)
         _, rows = self.bench("storages", "--degrees", "8", "--geometry", "deformed", "--ways", "cell-matrices,recomputed")
         self.assertEqual([row["way"] for row in rows], ["recomputed"], "matrices of so many numbers are not stored")
+
+    def test_values_that_options_do_not_take_are_refused(self):
+        self.assert_refused(self.run_rafter("bench", "first-order", "--cases", "stokes"), "--cases", "poisson, convection")
         self.assert_refused(self.run_rafter("bench", "storages", "--ways", "half"), "--ways", "assembled, cell-matrices")
 
 
