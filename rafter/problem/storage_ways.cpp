@@ -45,7 +45,7 @@ bool is_followed(const op::GeneratedForm& built, const schedule::Plan& plan) {
     const auto& found = built.blocks[b].kernel.info.plan;
     const bool stores_matrices = plan[key::contraction] == kernel::Contraction::cell_matrices;
     if ((found[key::contraction] == kernel::Contraction::cell_matrices) != stores_matrices) return false;
-    if (!stores_matrices && found[key::factors] != plan[key::factors]) return false;
+    if (!stores_matrices && found[key::factors].kind != plan[key::factors].kind) return false; // merged or not
   }
   return built.num_cell_blocks > 0;
 }
