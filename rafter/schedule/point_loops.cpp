@@ -25,7 +25,7 @@ namespace {
 using kernel::Step;
 using kernel::StepKind;
 
-bool is_among(const std::vector<int>& list, int value) { return std::ranges::find(list, value) != list.end(); }
+bool has_axis(const std::vector<int>& list, int value) { return std::ranges::find(list, value) != list.end(); }
 
 class PointLoops {
 public:
@@ -61,7 +61,7 @@ private:
 
   bool needs_points(const Step& step) const {
     if (step.kind == StepKind::evaluate) return true;
-    return step.kind == StepKind::multiply && is_among(axes_of(step), points_);
+    return step.kind == StepKind::multiply && has_axis(axes_of(step), points_);
   }
   /// The axes whose indices a step has, to sum over or to set.
   std::vector<int> axes_of(const Step& step) const {
@@ -119,24 +119,24 @@ private:
   }
   /// Says whether loops add up a matrix.
   bool is_summed(const Block& block) const {
-    return is_among(block.loops, points_) && std::ranges::any_of(program_.steps, [&](const Step& step) {
-             return step.target == block.matrix && is_among(program_.summed_axes(step), points_);
+    return has_axis(block.loops, points_) && std::ranges::any_of(program_.steps, [&](const Step& step) {
+             return step.target == block.matrix && has_axis(program_.summed_axes(step), points_);
            });
   }
   void place_product(Do what, const Step& step) {
     const auto axes = axes_of(step);
     const auto found = std::ranges::find_if(
-        blocks_, [&](const Block& block) { return is_among(axes, block.test) || is_among(axes, block.trial); });
+        blocks_, [&](const Block& block) { return has_axis(axes, block.test) || has_axis(axes, block.trial); });
     const bool is_of_block = found != blocks_.end();
     const auto& block = is_of_block ? *found : blocks_.front();
     const auto summed = program_.summed_axes(step);
-    what.is_marched = is_among(summed, points_) && is_among(block.loops, points_);
+    what.is_marched = has_axis(summed, points_) && has_axis(block.loops, points_);
     Place place{.what = what};
     // What does not depend on the point comes before the loop over points, with loops of its own for indices that
     // others give inside.
-    const bool is_before = !needs_points(step) && is_among(block.loops, points_);
+    const bool is_before = !needs_points(step) && has_axis(block.loops, points_);
     for (std::size_t i = 0; i < block.loops.size(); ++i) {
-      if (!is_among(axes, block.loops[i])) continue;
+      if (!has_axis(axes, block.loops[i])) continue;
       if (is_before && i > depth_before_points(block))
         place.own.push_back(block.loops[i]);
       else
@@ -157,7 +157,7 @@ private:
   std::size_t depth_in(const Block& block, const std::vector<int>& axes) const {
     std::size_t result = 0;
     for (std::size_t i = 0; i < block.loops.size(); ++i)
-      if (is_among(axes, block.loops[i])) result = i + 1;
+      if (has_axis(axes, block.loops[i])) result = i + 1;
     return result;
   }
   std::size_t depth_before_points(const Block& block) const {

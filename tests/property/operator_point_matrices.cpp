@@ -26,14 +26,14 @@ namespace rafter::test {
 namespace {
 
 /// Numbers of all cells, group by group, and how many kernels have loops over points and functions.
-struct Matrices {
+struct PointwiseResult {
   std::vector<double> values;
   int num_pointwise = 0, num_kernels = 0;
   std::string texts, plans; ///< schedules, plans
 };
 
-Matrices matrices_of(const op::Operator& A) {
-  Matrices result;
+PointwiseResult pointwise_result(const op::Operator& A) {
+  PointwiseResult result;
   const auto& groups = A.system().mesh->groups;
   std::vector<std::vector<double>> values;
   for (int g = 0; g < static_cast<int>(groups.size()); ++g)
@@ -58,7 +58,7 @@ Matrices matrices_of(const op::Operator& A) {
   return result;
 }
 
-std::vector<std::string> plans() {
+std::vector<std::string> pointwise_plans() {
   std::vector<std::string> result;
   for (const char* order : {"qss", "sqs", "ssq"})
     for (const char* place : {"ahead", "inside"})
@@ -74,12 +74,12 @@ protected:
   static void expect_equal(const Problem& problem, const std::string& text) {
     SCOPED_TRACE(text);
     const auto form = problem.form(text);
-    const auto expected = matrices_of(op::Operator(form, options_of("order=tables")));
+    const auto expected = pointwise_result(op::Operator(form, options_of("order=tables")));
     EXPECT_EQ(expected.num_pointwise, 0);
     ASSERT_GT(largest(expected.values), 0);
-    for (const auto& plan : plans()) {
+    for (const auto& plan : pointwise_plans()) {
       SCOPED_TRACE(plan);
-      const auto found = matrices_of(op::Operator(form, options_of(plan)));
+      const auto found = pointwise_result(op::Operator(form, options_of(plan)));
       EXPECT_EQ(found.num_pointwise, found.num_kernels) << found.plans;
       EXPECT_LE(distance(found.values, expected.values), 1e-12 * largest(expected.values));
     }
@@ -123,11 +123,11 @@ TEST(PointMatricesOf, FormsWithDataFields) {
     Vector c(A.device(), static_cast<std::size_t>(problem.space(1)->num_local()));
     fill_random(c, 5);
     A.set("c", c);
-    return matrices_of(A);
+    return pointwise_result(A);
   };
   const auto expected = matrices("order=tables");
   ASSERT_GT(largest(expected.values), 0);
-  for (const auto& plan : plans()) {
+  for (const auto& plan : pointwise_plans()) {
     const auto found = matrices(plan);
     EXPECT_EQ(found.num_pointwise, 1) << plan;
     EXPECT_LE(distance(found.values, expected.values), 1e-12 * largest(expected.values)) << plan;
@@ -139,7 +139,7 @@ TEST(PointMatricesOf, LoopsHaveTheOrderOfThePlan) {
   const Problem problem(scrambled(box("prism", 1), 5), 1);
   const auto schedule = [&](const std::string& plan) {
     const auto options = planned({.shared_device = std::make_shared<InterpreterDevice>(), .plan = plan});
-    return matrices_of(op::Operator(problem.form("inner(grad(u), grad(v))*dx"), options)).texts;
+    return pointwise_result(op::Operator(problem.form("inner(grad(u), grad(v))*dx"), options)).texts;
   };
   const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
   EXPECT_TRUE(has(schedule("contraction=pointwise order=qss"), "\nq\n"));

@@ -19,16 +19,16 @@ namespace {
 using element::Shape;
 using mesh::MapKind;
 
-constexpr std::array trial_components{1};
+constexpr std::array one_trial_component{1};
 
 /// Input for programs of cell matrices of a scalar form of degree 1.
-ProgramInput matrix_input(const std::string& text, Shape shape, MapKind map, Contraction contraction) {
+ProgramInput pair_input(const std::string& text, Shape shape, MapKind map, Contraction contraction) {
   const auto form = test::lowered(text, shape, 1);
   const IntegralPart part{&form.integrals[0], -1};
   const bool keeps = contraction == Contraction::pointwise;
   const auto function = keeps ? keep_derivatives({&part, 1}, shape, map) : pull_back({&part, 1}, shape, map, false);
   ProgramInput input{
-      .fields = {}, .function = pair_coefficients(function, trial_components), .contraction = contraction};
+      .fields = {}, .function = pair_coefficients(function, one_trial_component), .contraction = contraction};
   input.fields.quadrature = element::make_quadrature(shape, 3);
   const auto element = element::make_element(element::Family::lagrange, shape, 1);
   FieldUse use{AtomKind::reference_test, 0, 1, element};
@@ -40,7 +40,7 @@ ProgramInput matrix_input(const std::string& text, Shape shape, MapKind map, Con
 }
 
 /// A cell that is not degenerate, whatever its map.
-CellData cell_of(Shape shape, MapKind map) {
+CellData bent_cell(Shape shape, MapKind map) {
   CellData data;
   const int dim = element::dimension(shape);
   std::mt19937 random(3);
@@ -53,7 +53,7 @@ CellData cell_of(Shape shape, MapKind map) {
   return data;
 }
 
-double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
+double worst_difference(const std::vector<double>& a, const std::vector<double>& b) {
   EXPECT_EQ(a.size(), b.size());
   double result = 0;
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) result = std::max(result, std::fabs(a[i] - b[i]));
@@ -69,18 +69,18 @@ TEST(Products, CellMatricesByPointsAreThoseOfTables) {
          {test::laplace(), test::helmholtz(), std::string("(inner(grad(u), grad(v)) + (1 + x[0])*u.dx(0)*v)*dx")})
       for (const bool shares : {true, false}) {
         SCOPED_TRACE(text + " " + std::string(element::name(shape)));
-        auto input = matrix_input(text, shape, map, Contraction::pointwise);
+        auto input = pair_input(text, shape, map, Contraction::pointwise);
         ASSERT_TRUE(has_point_matrices(input.fields.outputs, input.fields.quadrature));
         input.shares_derivatives = shares;
         const auto by_points = build_program(input);
-        const auto by_tables = build_program(matrix_input(text, shape, map, Contraction::dense));
-        const auto data = cell_of(shape, map);
+        const auto by_tables = build_program(pair_input(text, shape, map, Contraction::dense));
+        const auto data = bent_cell(shape, map);
         const auto found = interpret(by_points, data).outputs.front();
         auto expected = interpret(by_tables, data).outputs.front();
         double scale = 0;
         for (const double value : expected) scale = std::max(scale, std::fabs(value));
         EXPECT_GT(scale, 0);
-        EXPECT_LE(largest_difference(found, expected), 1e-13 * scale);
+        EXPECT_LE(worst_difference(found, expected), 1e-13 * scale);
         EXPECT_GT(count_flops(by_points), 0);
       }
 }
@@ -90,7 +90,7 @@ TEST(Products, StoredMatricesMultiplyTheDofs) {
   const IntegralPart part{&form.integrals[0], -1};
   const auto function = pull_back({&part, 1}, Shape::tetrahedron, MapKind::affine, false);
   const auto derivatives = keep_derivatives({&part, 1}, Shape::tetrahedron, MapKind::affine);
-  auto input = matrix_input(test::helmholtz(), Shape::tetrahedron, MapKind::affine, Contraction::dense);
+  auto input = pair_input(test::helmholtz(), Shape::tetrahedron, MapKind::affine, Contraction::dense);
   const auto element = input.fields.outputs.front().element;
   CellFields fields = input.fields;
   fields.inputs = {{AtomKind::reference_trial, 0, 1, element}};
@@ -98,7 +98,7 @@ TEST(Products, StoredMatricesMultiplyTheDofs) {
   const auto matrices = stored_matrices(function, derivatives, fields);
   EXPECT_EQ(matrices.num_stored, 4 * 5 / 2);
   EXPECT_EQ(num_matrix_entries(fields), 16);
-  auto data = cell_of(Shape::tetrahedron, MapKind::affine);
+  auto data = bent_cell(Shape::tetrahedron, MapKind::affine);
   const auto whole = interpret(build_program(input), data).outputs.front();
   for (const auto contraction : {Contraction::dense, Contraction::pointwise}) {
     input.contraction = contraction;
@@ -112,11 +112,11 @@ TEST(Products, StoredMatricesMultiplyTheDofs) {
     std::vector<double> expected(4, 0.0);
     for (std::size_t i = 0; i < 4; ++i)
       for (std::size_t j = 0; j < 4; ++j) expected[i] += whole[i * 4 + j] * data.inputs[0][j];
-    EXPECT_LE(largest_difference(found, expected), 1e-13);
+    EXPECT_LE(worst_difference(found, expected), 1e-13);
   }
 }
 
-std::string complaint(const TensorProgram& program) {
+std::string product_complaint(const TensorProgram& program) {
   try {
     program.verify();
   } catch (const base::InternalError& error) {
@@ -132,33 +132,33 @@ struct ProductCase {
 };
 
 /// The last product makes the matrix, from rows of test functions and the functions of the trial space.
-Product& last(TensorProgram& p) { return p.products.back(); }
-Step& last_step(TensorProgram& p) { return p.steps[p.steps.size() - 2]; }
+Product& last_product(TensorProgram& p) { return p.products.back(); }
+Step& last_product_step(TensorProgram& p) { return p.steps[p.steps.size() - 2]; }
 
 const std::vector<ProductCase>& product_cases() {
   static const std::vector<ProductCase> list{
-      {"unknown_product", "unknown product", [](auto& p) { last_step(p).product = 99; }},
+      {"unknown_product", "unknown product", [](auto& p) { last_product_step(p).product = 99; }},
       {"of_what_it_makes", "changes what it is made of",
        [](auto& p) {
-         auto again = last_step(p);
-         p.products.push_back(last(p));
+         auto again = last_product_step(p);
+         p.products.push_back(last_product(p));
          p.products.back().factor = again.target;
          again.product = static_cast<int>(p.products.size()) - 1;
          p.steps.insert(p.steps.end() - 1, again);
        }},
-      {"too_few_axes", "another number of axes", [](auto& p) { last(p).source_axes.pop_back(); }},
+      {"too_few_axes", "another number of axes", [](auto& p) { last_product(p).source_axes.pop_back(); }},
       {"axis_of_another_extent", "an axis of a product does not fit",
        [](auto& p) {
          p.axes.push_back({"J", AxisKind::dof, 99});
-         last(p).source_axes.front() = static_cast<int>(p.axes.size()) - 1;
+         last_product(p).source_axes.front() = static_cast<int>(p.axes.size()) - 1;
        }},
       {"index_twice", "takes an index twice",
-       [](auto& p) { last(p).source_axes.back() = last(p).source_axes.front(); }},
-      {"component_too_many", "has an unknown component", [](auto& p) { last(p).terms.front().source = 9; }},
+       [](auto& p) { last_product(p).source_axes.back() = last_product(p).source_axes.front(); }},
+      {"component_too_many", "has an unknown component", [](auto& p) { last_product(p).terms.front().source = 9; }},
       {"table_that_is_made", "a step makes the table",
        [](auto& p) {
          const auto table = std::ranges::find_if(p.arrays, [](const TensorArray& array) { return array.table >= 0; });
-         last_step(p).target = static_cast<int>(table - p.arrays.begin());
+         last_product_step(p).target = static_cast<int>(table - p.arrays.begin());
        }},
       {"table_of_another_size", "a table does not fit",
        [](auto& p) {
@@ -195,10 +195,10 @@ class MalformedProducts : public ::testing::TestWithParam<std::size_t> {};
 TEST_P(MalformedProducts, AreRefused) {
   const auto& of = product_cases()[GetParam()];
   auto program =
-      build_program(matrix_input(test::laplace(), Shape::prism, MapKind::isoparametric, Contraction::pointwise));
-  ASSERT_EQ(complaint(program), "");
+      build_program(pair_input(test::laplace(), Shape::prism, MapKind::isoparametric, Contraction::pointwise));
+  ASSERT_EQ(product_complaint(program), "");
   of.spoil(program);
-  EXPECT_NE(complaint(program).find(of.message), std::string::npos) << complaint(program);
+  EXPECT_NE(product_complaint(program).find(of.message), std::string::npos) << product_complaint(program);
 }
 
 INSTANTIATE_TEST_SUITE_P(each, MalformedProducts, ::testing::Range<std::size_t>(0, product_cases().size()),

@@ -24,19 +24,20 @@ struct CountedCase {
   std::array<std::array<int, 2>, 3> operations;
 };
 
-constexpr const char* laplace = "inner(grad(u), grad(v))*dx";
-constexpr const char* all_terms =
+constexpr const char* laplacian_text = "inner(grad(u), grad(v))*dx";
+constexpr const char* all_terms_text =
     "(inner(dot([[c0, c1, c2], [c3, c4, c5], [c6, c7, c8]], grad(u)), grad(v)) + dot([c9, c10, c11], grad(u))*v + "
     "u*dot([c12, c13, c14], grad(v)) + c15*u*v)*dx";
 
 constexpr std::array counted_cases{
-    CountedCase{"tetrahedron-poisson", "tetrahedron", laplace, false, {{{171, 261}, {201, 261}, {201, 453}}}},
-    CountedCase{"prism-poisson", "prism", laplace, false, {{{1846, 2926}, {6376, 6916}, {30856, 17896}}}},
-    CountedCase{"tetrahedron-convection", "tetrahedron", all_terms, true, {{{924, 984}, {924, 984}, {1164, 1416}}}},
-    CountedCase{"prism-convection", "prism", all_terms, true, {{{3904, 4444}, {8824, 9364}, {43384, 30424}}}}};
+    CountedCase{"tetrahedron-poisson", "tetrahedron", laplacian_text, false, {{{171, 261}, {201, 261}, {201, 453}}}},
+    CountedCase{"prism-poisson", "prism", laplacian_text, false, {{{1846, 2926}, {6376, 6916}, {30856, 17896}}}},
+    CountedCase{
+        "tetrahedron-convection", "tetrahedron", all_terms_text, true, {{{924, 984}, {924, 984}, {1164, 1416}}}},
+    CountedCase{"prism-convection", "prism", all_terms_text, true, {{{3904, 4444}, {8824, 9364}, {43384, 30424}}}}};
 
 /// Operations that set-up executes for a cell.
-double operations(const CountedCase& of, const char* order, const char* derivatives) {
+double counted_operations(const CountedCase& of, const char* order, const char* derivatives) {
   mesh::Mesh mesh = box(of.shape, 1);
   for (std::size_t i = 0; i < mesh.points.size(); ++i) // tetrahedra stay affine, prisms do not
     mesh.points[i] += 0.01 * static_cast<double>(i * i % 7);
@@ -65,7 +66,7 @@ TEST(FirstOrder, OperationsAreAtMostThosePublished) {
     for (std::size_t o = 0; o < orders.size(); ++o) {
       double least = 1e9;
       for (std::size_t p = 0; p < places.size(); ++p) {
-        const double found = operations(of, orders[o], places[p]);
+        const double found = counted_operations(of, orders[o], places[p]);
         EXPECT_EQ(std::lround(found), of.operations[o][p]) << of.name << " " << orders[o] << " " << places[p];
         least = std::min(least, found);
       }
