@@ -5,8 +5,8 @@
 
 namespace rafter::bench {
 
-/// Suite `storages` times one operator in four ways, side by side: an assembled matrix (full assembly), stored matrices
-/// of cells (element assembly), stored factors at points (partial assembly), and all computed anew.
+/// Suite `storages` times one operator in four ways, side by side. It has an assembled matrix (full assembly), or
+/// matrices of cells (element assembly), or factors at points (partial assembly), or computes all anew (matrix-free).
 int run_storages(std::span<const std::string> arguments);
 std::string storages_options();
 

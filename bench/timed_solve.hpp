@@ -74,8 +74,8 @@ private:
   };
   double lap(); ///< returns the seconds since the last call
   void add_level(std::shared_ptr<const op::Operator> A);
-  /// Makes the levels below the finest, and `own_level` in the place of the finest one where it has kernels. Operators
-  /// that are timed take their places.
+  /// Makes the levels below the finest, and `own_level` in the place of the finest one where it has kernels. The
+  /// hierarchy holds operators that are timed instead of those themselves.
   solvers::MultigridHierarchy make_hierarchy(std::vector<op::GeneratedLevel> levels,
                                              const op::GeneratedAuxiliary& own_level, const op::System& system,
                                              const mesh::Generations& meshes);

@@ -26,7 +26,7 @@ public:
       : program_(program), tables_(tables), steps_(program),
         frame_(differentiation_frame(program.function.shape, false)) {}
 
-  /// These axes, and that of the points where an array has it.
+  /// Returns these axes, followed by that of the points for an array that has it.
   std::vector<int> with_points(std::vector<int> axes, bool has_points) const {
     if (has_points) axes.push_back(program_.point_axes.front());
     return axes;
@@ -89,7 +89,7 @@ public:
   }
 
 private:
-  static constexpr double rounding = 1e-13; ///< of tabulated numbers that are the same at all points
+  static constexpr double rounding = 1e-13; ///< Tabulated numbers that differ by less are the same.
   TensorProgram& program_;
   const BasisTables& tables_;
   ProgramSteps steps_;
@@ -142,8 +142,7 @@ private:
   /// Physical derivatives of the functions of an element along the axis of its dofs.
   struct Derivatives {
     const Element* element = nullptr;
-    int dofs = -1, array = -1, table = -1;
-    bool has_points = false;
+    int dofs = -1, array = -1;
   };
 
   bool is_constant(NodeId node) const { return is_per_cell(sets_[static_cast<std::size_t>(node)]); }
@@ -262,13 +261,13 @@ private:
     for (int b = 0; b < program_.tdim; ++b) slots.push_back(b);
     const auto number = derivatives_.size();
     if (input_.shares_derivatives) dofs = steps_.add_other_axis(AxisKind::dof, element.num_dofs());
-    Derivatives made{.element = &element, .dofs = dofs, .has_points = at_points};
-    made.table = functions_.of_slots(fmt::format("r{}", number), element, dofs, slots);
+    Derivatives made{.element = &element, .dofs = dofs};
+    const int table = functions_.of_slots(fmt::format("r{}", number), element, dofs, slots);
     made.array = steps_.add_array(fmt::format("g{}", number), program_.tdim, with_points({dofs}, at_points));
-    Product product{.factor = made.table,
+    Product product{.factor = table,
                     .terms = {},
                     .source_axes = with_points({}, map_has_points_),
-                    .factor_axes = with_points({dofs}, program_.has_points(made.table))};
+                    .factor_axes = with_points({dofs}, program_.has_points(table))};
     for (std::size_t n = 0; n < inverse_map_.size(); ++n)
       product.terms.push_back({inverse_map_[n].component, static_cast<int>(n), inverse_map_[n].derivative});
     steps_.multiply(map_, std::move(product), made.array);
@@ -374,7 +373,7 @@ private:
 } // namespace
 
 bool has_point_matrices(const std::vector<FieldUse>& uses, const element::Quadrature& quadrature) {
-  constexpr int most_numbers = 4096; // of a table in a text
+  constexpr int most_numbers = 4096; // A table in the text of a kernel has no more.
   const auto fits = [&](const Element& element) {
     return element.num_dofs() * quadrature.num_points() * element::dimension(element.shape()) <= most_numbers;
   };

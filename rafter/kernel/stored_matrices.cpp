@@ -142,7 +142,7 @@ TensorProgram build_stored_product(const StoredMatrices& matrices, const CellFie
     return result;
   };
   const auto rows = axes_of(program.outputs), columns = axes_of(program.inputs);
-  std::vector<int> of_inputs, of_outputs;
+  std::vector<int> of_inputs;
   for (std::size_t g = 0; g < program.inputs.size(); ++g) {
     of_inputs.push_back(steps.add_array(fmt::format("u{}", g), program.inputs[g].components, {columns[g]}));
     steps.read(steps.add_access({.kind = AccessKind::input, .field = static_cast<int>(g)}), of_inputs.back());

@@ -206,8 +206,8 @@ struct Access {
   /// Place of each dof among the numbers of a component: of symmetric elements they stand by sectors of reflections,
   /// and the children of a cell fill one array. -1: another field has this dof, and the access leaves it alone. Either
   /// all dofs of an entity have places, or none has. Empty: the dofs fill the whole array in their order.
-  /// Of stored numbers: place of each entry of the array, of all components, among the numbers of the cell. Entries
-  /// that are equal may have one place; -1: it is not written.
+  /// For stored numbers it is the place of each entry of the array, of all components, among the numbers of the cell.
+  /// Entries that are equal may have one place; -1: it is not written.
   std::vector<int> places{};
   int place_of(int dof) const { return places.empty() ? dof : places[static_cast<std::size_t>(dof)]; }
   bool operator==(const Access&) const = default;

@@ -27,8 +27,8 @@ struct Way {
 constexpr std::array ways{Way{"assembled", "mapping=assembled"}, Way{"cell-matrices", "contraction=cell-matrices"},
                           Way{"stored", "factors=store-merged"}, Way{"recomputed", "factors=recompute-merged"}};
 
-/// The plan from which the ways differ: that of the first kernel of cells, or the default one where it is itself one of
-/// the first two ways.
+/// The plan from which the ways differ: that of the first kernel of cells, or the default one where it is a matrix, and
+/// without the contraction where this is itself a way, or would take the place of the factors (separable).
 schedule::Plan base_plan(const op::GeneratedForm& form) {
   if (form.matrix != nullptr || form.blocks.empty()) return schedule::usual_plan(form.options.target->target);
   auto plan = form.blocks.front().kernel.info.plan;

@@ -11,7 +11,7 @@ namespace rafter::problem {
 /// An operator in one of the ways.
 struct StorageWay {
   std::string name;         ///< one of storage_way_names()
-  std::string plan;         ///< of its kernels
+  std::string plan;         ///< The kernels of the operator follow this plan.
   double setup_seconds = 0; ///< what was computed before the first application, kernels compiled
   op::Operator A;
 };

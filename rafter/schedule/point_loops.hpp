@@ -36,7 +36,7 @@ extern const KeyOf<DerivativePlace> derivatives;
 
 /// What is done in a sub-batch from the first product or evaluation of the program on: the loops of the plan's order.
 /// Loops over few functions are written out, but for those that an order needs. Programs with matrices of several pairs
-/// of fields have the order qss, since others would evaluate the points once for each pair.
+/// of fields take the order qss, since others would evaluate the points once for each pair.
 std::vector<std::variant<Do, Nest>> point_loops(const kernel::TensorProgram& program, const Plan& plan);
 
 } // namespace rafter::schedule

@@ -30,7 +30,7 @@ public:
   /// All the rest, and the outputs.
   void at_point(Statements& to);
 
-  NodePtr value(form::NodeId id) const; ///< of a node that has been computed
+  NodePtr value(form::NodeId id) const; ///< The node must have been computed.
 
   /// The values that are known, which hold as long as the loops do in which they were computed.
   using Values = std::map<form::NodeId, NodePtr>;
