@@ -195,7 +195,9 @@ private:
     auto* command = app_.add_subcommand("tune", "measure plans for a problem's kernels and remember the best");
     add_problem_options(*command, tune_.problem);
     command->add_flag("--fresh", tune_.is_fresh, "measure again what is remembered");
-    command->add_flag("--all", tune_.is_exhaustive, "measure every candidate");
+    command->add_flag("--all,--exhaustive", tune_.is_exhaustive, "measure every candidate");
+    command->add_flag("--cell-matrices", tune_.has_cell_matrices,
+                      "measure plans of the kernels that compute matrices of cells instead");
     command
         ->add_option("--record", tune_.record,
                      "measure every candidate and write the sweep as JSON; - is standard output")

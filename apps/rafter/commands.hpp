@@ -69,9 +69,10 @@ int run_bench(const BenchOptions& options);
 
 struct TuneOptions {
   ProblemOptions problem;
-  bool is_fresh = false;      ///< whether plans that were timed before are timed again
-  bool is_exhaustive = false; ///< whether every candidate is timed
-  std::string record;         ///< path for all timings as JSON; not written if empty
+  bool is_fresh = false;          ///< whether plans that were timed before are timed again
+  bool is_exhaustive = false;     ///< whether every candidate is timed
+  bool has_cell_matrices = false; ///< whether kernels of cell matrices are tuned instead of those of the operator
+  std::string record;             ///< path for all timings as JSON; not written if empty
 };
 int run_tune(const TuneOptions& options);
 

@@ -114,8 +114,10 @@ int run_tune(const TuneOptions& options) {
   };
   const auto kernel_options = op::kernel_options(prepared.options(), prepared.options().shared_device);
   const auto& form = prepared.operator_a().form();
-  const auto tuned = op::tune_kernels(form, prepared.system(), kernel_options, tuning);
-  const auto matrix = op::tune_matrix(form, prepared.system(), kernel_options, tuning);
+  const auto purpose = options.has_cell_matrices ? op::Purpose::matrix : op::Purpose::action;
+  const auto tuned = op::tune_kernels(form, prepared.system(), kernel_options, tuning, purpose);
+  const auto matrix =
+      options.has_cell_matrices ? std::nullopt : op::tune_matrix(form, prepared.system(), kernel_options, tuning);
   console.clear();
   if (!options.record.empty()) write_record(options.record, problem.title, prepared, tuned);
   problem::warn_if_busy(prepared.machine());

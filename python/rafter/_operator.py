@@ -198,10 +198,11 @@ class Operator(scipy.sparse.linalg.LinearOperator):
         faster), share (bound over time), limited_by, machine."""
         return _core.speed(self.core, seconds)
 
-    def tune(self, fresh: bool = False) -> list[tuple[str, str, int]]:
+    def tune(self, fresh: bool = False, cell_matrices: bool = False) -> list[tuple[str, str, int]]:
         """Times plans of the kernels on this mesh and remembers the best for operators on this form that are made later, and takes them.
-        fresh: also where plans are remembered. Returns (kernel, plan, number of plans that were timed) for each kernel."""
-        result = _core.tune(self.core, fresh)
+        fresh: also where plans are remembered; cell_matrices: those of the kernels that compute matrices of cells instead.
+        Returns (kernel, plan, number of plans that were timed) for each kernel."""
+        result = _core.tune(self.core, fresh, cell_matrices)
         self.core, self._rooms = self._make(), []
         return result
 

@@ -33,10 +33,10 @@ void fill(Vector& vector) {
 /// Times kernels of one block under several plans, on the same vectors.
 class PlanTiming {
 public:
-  PlanTiming(const form::LoweredForm& form, const System& system, const KernelOptions& options, int block,
-             double sample_seconds)
-      : form_(form), system_(system), options_(options), block_(block), sample_seconds_(sample_seconds),
-        x_(options.device, static_cast<std::size_t>(system.size())),
+  PlanTiming(const form::LoweredForm& form, const System& system, const KernelOptions& options, Purpose purpose,
+             int block, double sample_seconds)
+      : form_(form), system_(system), options_(options), purpose_(purpose), block_(block),
+        sample_seconds_(sample_seconds), x_(options.device, static_cast<std::size_t>(system.size())),
         y_(options.device, static_cast<std::size_t>(system.size())) {
     // The plans are given, so that nothing needs to be weighed or looked up.
     options_.planner = std::make_shared<const tune::Planner>(
@@ -72,7 +72,7 @@ private:
     for (std::size_t i = 0; i < plans.size(); ++i)
       if (result[i] == nullptr) {
         options_.plan = std::make_shared<const schedule::Plan>(plans[i]);
-        built[i] = build_block(form_, system_, block_, options_);
+        built[i] = build_block(form_, system_, purpose_, block_, options_);
       }
     compile_those_that_can(built);
     for (std::size_t i = 0; i < plans.size(); ++i) {
@@ -97,11 +97,17 @@ private:
       }
   }
 
-  void run(const FormKernels& kernels) { kernels.run(&x_, y_, false); }
+  void run(const FormKernels& kernels) {
+    if (purpose_ == Purpose::matrix)
+      kernels.cell_matrices([](const CellMatrices&) {});
+    else
+      kernels.run(&x_, y_, false);
+  }
 
   const form::LoweredForm& form_;
   const System& system_;
   KernelOptions options_;
+  Purpose purpose_;
   int block_;
   double sample_seconds_;
   Vector x_, y_;
@@ -165,25 +171,30 @@ std::optional<TunedMatrix> tune_matrix(const form::LoweredForm& form, const Syst
 }
 
 std::vector<TunedKernel> tune_kernels(const form::LoweredForm& form, const System& system, const KernelOptions& given,
-                                      const TuningOptions& tuning) {
+                                      const TuningOptions& tuning, Purpose purpose) {
   const auto notify = [&](const std::string& text) {
     if (tuning.event) tuning.event(text);
   };
   if (form.rank != 2) throw base::InputError("plans are tuned for bilinear forms: only their kernels run often");
   std::vector<TunedKernel> result;
-  const auto built = build_form(form, system, Purpose::action, for_kernels(given, true));
+  auto weighing = for_kernels(given, true);
+  if (purpose == Purpose::matrix) weighing.precision = schedule::Precision::double_precision;
+  const auto built = build_form(form, system, purpose, weighing);
   const KernelOptions& options = built->options; // these have a device
   if (built->num_cell_blocks == 0)
     throw base::InputError(
         "plans are tuned for kernels of cells: the form has no integral over cells (dx), and kernels "
         "of facets have no plans to choose from");
+  if (built->is_too_large)
+    throw base::InputError("matrices of cells of this form are too large for a kernel, and are computed column by "
+                           "column: there are no plans to choose from");
   for (const auto& block : built->blocks) {
     const auto& info = block.kernel.info;
     if (info.block < 0) continue;
     TunedKernel tuned{info};
     auto& decision = tuned.info.decision;
     if (decision.origin != tune::Origin::measured || tuning.is_fresh) {
-      PlanTiming timing(form, system, options, info.block, tuning.sample_seconds);
+      PlanTiming timing(form, system, options, purpose, info.block, tuning.sample_seconds);
       for (auto& candidate : decision.candidates) candidate.measured_seconds.reset();
       decision.candidates = tune::search(
           std::move(decision.candidates),

@@ -27,11 +27,12 @@ struct TunedKernel {
 };
 
 /// Times plans of the cell kernels of a bilinear form on the data of this mesh, with values from a fixed random
-/// sequence, and remembers them in the planner's store. All candidates are weighed, whatever the options of the planner
-/// say. Nothing is remembered when `event` throws. Throws InputError for forms that are not bilinear or have no cell
-/// integrals.
+/// sequence, and remembers them in the planner's store. `purpose`: Purpose::action, or Purpose::matrix for the kernels
+/// that compute matrices of cells. All candidates are weighed, whatever the options of the planner say. Nothing is
+/// remembered when `event` throws. Throws InputError for forms that are not bilinear or have no cell integrals, and for
+/// matrices of cells that are too large for a kernel.
 std::vector<TunedKernel> tune_kernels(const form::LoweredForm& form, const System& system, const KernelOptions& options,
-                                      const TuningOptions& tuning);
+                                      const TuningOptions& tuning, Purpose purpose = Purpose::action);
 
 /// The costs of an assembled matrix and of the kernels of its form.
 struct TunedMatrix {

@@ -30,6 +30,11 @@ using Tried = std::vector<std::string>;
 /// Factorised contractions need a grid of points. Dense ones do more operations from the lowest degrees on: they may
 /// win while a table fits the nearest cache with room to spare.
 Tried contractions_tried(const PlanningProblem& problem, const Plan&) {
+  if (problem.matrix_plan != nullptr) {
+    Tried result{problem.is_tensor ? "collocated" : "dense"}; // tables
+    if (problem.has_point_matrices) result.emplace_back("pointwise");
+    return result;
+  }
   if (!problem.is_tensor) return problem.has_modes ? Tried{"modal", "dense"} : Tried{"dense"};
   constexpr int largest_table = 1024;
   Tried result{"collocated", "per-derivative"};
@@ -103,7 +108,8 @@ constexpr KeyOf<kernel::Contraction> contraction{{.name = "contraction",
                                                   .values = names_up_to<kernel::last_contraction>(),
                                                   .initial = static_cast<int>(kernel::Contraction::collocated),
                                                   .shared = 0.4,
-                                                  .tried = contractions_tried}};
+                                                  .tried = contractions_tried,
+                                                  .is_tried_in_matrices = true}};
 constexpr KeyOf<kernel::FactorStorage> factors{
     {.name = "factors",
      .place = 20,

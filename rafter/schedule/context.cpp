@@ -135,6 +135,20 @@ void Context::announce_row(const std::string& role, int numbers) {
   streams.push_back({buffer, imul(row, size), imul(iadd(row, integer(1)), size), num_entries});
 }
 
+NodePtr Context::first_stored(int count, NodePtr group, int size, NodePtr number) {
+  const int side_by_side = input.stored.cells > 0 ? input.stored.cells : cells_per_batch();
+  const int num_interleaved = cells_per_batch() / side_by_side,
+            at_a_time = has_cell_lanes() ? plan[key::vector_width] : 1;
+  NodePtr part = has_cell_lanes() ? subbatch() : at_cell(integer(0)), part_of_row = integer(0);
+  if (num_interleaved > 1) { // place of these cells, in units of as many as are computed at a time
+    part_of_row = idiv(part, side_by_side / at_a_time);
+    part = side_by_side == at_a_time ? integer(0) : isub(part, imul(part_of_row, integer(side_by_side / at_a_time)));
+  }
+  const NodePtr row = iadd(imul(data_row(), integer(num_interleaved)), part_of_row);
+  const NodePtr entry = iadd(imul(iadd(imul(row, integer(count)), std::move(group)), integer(size)), std::move(number));
+  return iadd(imul(entry, integer(side_by_side)), imul(part, integer(at_a_time)));
+}
+
 Statements Context::with_numbers_of_batch(Statements body) {
   const auto name = [&](const char* variable, const char* role) {
     body.insert(body.begin(), ilet(variable, iload(global(role, 0, Type::integer), batch())));

@@ -98,6 +98,10 @@ public:
   NodePtr first_of_subbatch(NodePtr entry) const {
     return imul(iadd(imul(std::move(entry), integer(num_subbatches())), subbatch()), integer(plan[key::vector_width]));
   }
+  /// Element of what set-up stores, in the order that the reading kernel asks for (StoredOrder::cells). A cell has
+  /// `count` groups of `size` numbers; the element is the first of the cells that are computed at a time, of this
+  /// number of the group.
+  NodePtr first_stored(int count, NodePtr group, int size, NodePtr number);
   /// Element of a work array.
   NodePtr work_entry(NodePtr entry) const {
     if (!has_lanes()) return entry;

@@ -69,6 +69,8 @@ struct Key {
   /// Texts of the values that make sense for a kernel, given the values of the keys whose turn is before; at least one,
   /// the usual one first. Null: the planner leaves the key alone.
   std::vector<std::string> (*tried)(const PlanningProblem& problem, const Plan& plan) = nullptr;
+  /// Values are tried in kernels of cell matrices, too, where all other keys are those of the usual plan.
+  bool is_tried_in_matrices = false;
 
   /// The plan's value as text.
   std::string text(const Plan& plan) const;

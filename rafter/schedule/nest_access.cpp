@@ -131,7 +131,8 @@ NodePtr NestSteps::stored_entry(const kernel::Step& step, int array, const Entry
   return stored_number(integer(places[static_cast<std::size_t>(number->integer)]));
 }
 NodePtr NestSteps::stored_number(const NodePtr& place) {
-  return context_.cell_entry(iadd(imul(context_.data_row(), integer(program_.num_stored)), place));
+  const NodePtr first = context_.first_stored(1, integer(0), program_.num_stored, place);
+  return context_.has_cell_lanes() ? iadd(first, lane()) : first;
 }
 
 void NestSteps::read_stored(const kernel::Step& step, int into, Statements& to) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,9 +10,15 @@
 
 namespace rafter::schedule {
 
+class Plan;
+
 /// A planning problem is what the planner knows about a kernel before its plans are lowered.
 struct PlanningProblem {
-  std::string text; ///< canonical text: kernels with equal text and equal plan are the same program
+  /// Kernels of cell matrices: their usual plan, of which candidates differ in few keys (Key::is_tried_in_matrices).
+  /// Others: null.
+  std::shared_ptr<const Plan> matrix_plan;
+  bool has_point_matrices = false; ///< cell matrices by loops over points and functions are possible
+  std::string text;                ///< canonical text: kernels with equal text and equal plan are the same program
   bool is_tensor = false;
   bool has_modes = false;           ///< the modal contraction is possible
   bool is_separable = false;        ///< the separable contraction is possible

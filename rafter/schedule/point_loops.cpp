@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 
+#include <rafter/schedule/common_keys.hpp>
 #include <rafter/schedule/plan.hpp>
+#include <rafter/schedule/planning_problem.hpp>
 
 namespace rafter::schedule {
 
@@ -14,10 +16,33 @@ std::string_view name(LoopOrder order) {
 }
 std::string_view name(DerivativePlace place) { return place == DerivativePlace::ahead ? "ahead" : "inside"; }
 
+namespace {
+
+using Tried = std::vector<std::string>;
+
+Tried orders_tried(const PlanningProblem& problem, const Plan& plan) {
+  if (problem.matrix_plan == nullptr) return {"auto"};
+  return plan[key::contraction] == kernel::Contraction::pointwise ? Tried{"qss", "sqs", "ssq"} : Tried{"tables"};
+}
+Tried derivatives_tried(const PlanningProblem&, const Plan& plan) {
+  return plan[key::contraction] == kernel::Contraction::pointwise ? Tried{"ahead", "inside"} : Tried{"ahead"};
+}
+
+} // namespace
+
 namespace key {
-constexpr KeyOf<LoopOrder> order{{.name = "order", .place = 84, .values = names_up_to<LoopOrder::ssq>()}};
-constexpr KeyOf<DerivativePlace> derivatives{
-    {.name = "derivatives", .place = 86, .values = names_up_to<DerivativePlace::inside>()}};
+constexpr KeyOf<LoopOrder> order{{.name = "order",
+                                  .place = 84,
+                                  .values = names_up_to<LoopOrder::ssq>(),
+                                  .shared = 0.6,
+                                  .tried = orders_tried,
+                                  .is_tried_in_matrices = true}};
+constexpr KeyOf<DerivativePlace> derivatives{{.name = "derivatives",
+                                              .place = 86,
+                                              .values = names_up_to<DerivativePlace::inside>(),
+                                              .shared = 0.8,
+                                              .tried = derivatives_tried,
+                                              .is_tried_in_matrices = true}};
 } // namespace key
 
 namespace {

@@ -68,18 +68,7 @@ NodePtr PointStage::stored_entry(int slot) const {
 /// Returns the place of the first stored number of the cells that are computed at a time, `number` numbers per cell
 /// ahead.
 NodePtr PointStage::first_stored(int number) const {
-  const int cells = context_.input.stored.cells, side_by_side = cells > 0 ? cells : context_.cells_per_batch();
-  const int num_interleaved = context_.cells_per_batch() / side_by_side,
-            at_a_time = context_.has_cell_lanes() ? context_.plan[key::vector_width] : 1;
-  NodePtr part = context_.has_cell_lanes() ? context_.subbatch() : context_.at_cell(integer(0)), group = integer(0);
-  if (num_interleaved > 1) { // place of these cells, in units of as many as are computed at a time
-    group = idiv(part, side_by_side / at_a_time);
-    part = side_by_side == at_a_time ? integer(0) : isub(part, imul(group, integer(side_by_side / at_a_time)));
-  }
-  const NodePtr row = iadd(imul(context_.data_row(), integer(num_interleaved)), group);
-  const NodePtr point = iadd(imul(row, integer(context_.program.num_points())), point_number());
-  const NodePtr entry = iadd(imul(point, integer(num_stored_points_)), integer(number));
-  return iadd(imul(entry, integer(side_by_side)), imul(part, integer(at_a_time)));
+  return context_.first_stored(context_.program.num_points(), point_number(), num_stored_points_, integer(number));
 }
 
 void PointStage::ask_for_stored(int slot, Statements& to) {

@@ -8,8 +8,10 @@ namespace rafter::tune {
 using schedule::Plan;
 
 std::vector<Plan> candidates(const schedule::PlanningProblem& problem, const schedule::KeyRegistry& keys) {
-  std::vector<Plan> plans{Plan()};
+  const bool is_of_matrices = problem.matrix_plan != nullptr;
+  std::vector<Plan> plans{is_of_matrices ? *problem.matrix_plan : Plan()};
   for (const auto* key : keys.varied()) {
+    if (is_of_matrices && !key->is_tried_in_matrices) continue;
     std::vector<Plan> longer;
     for (const auto& plan : plans) {
       if (!keys.has(plan, *key)) {

@@ -8,7 +8,7 @@
 namespace rafter::tune {
 
 /// All plans that make sense: for every key that such a plan has, the values that are tried (schedule::Key::tried). The
-/// usual one stands first.
+/// usual one stands first. Candidates of kernels of cell matrices are their usual plan with other loops.
 std::vector<schedule::Plan> candidates(const schedule::PlanningProblem& problem,
                                        const schedule::KeyRegistry& keys = schedule::key_registry());
 

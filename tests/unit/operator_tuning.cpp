@@ -3,15 +3,21 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <set>
 
+#include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/device/host/host_device.hpp>
 #include <rafter/device/host/process.hpp>
 #include <rafter/form/language.hpp>
 #include <rafter/form/lowering.hpp>
+#include <rafter/operator/generate/cell_unknowns.hpp>
 #include <rafter/operator/generate/form_builder.hpp>
+#include <rafter/operator/generate/matrix_builder.hpp>
+#include <rafter/operator/matrix/cell_arrays.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/operator/tuning.hpp>
+#include <rafter/schedule/point_loops.hpp>
 #include <rafter/tune/store.hpp>
 
 #include <tests/support/device_folders.hpp>
@@ -105,6 +111,76 @@ TEST_F(Tuning, CandidatesAgree) {
     op::FormKernels(built).run(&x, y, false);
     for (std::size_t i = 0; i < size; ++i)
       EXPECT_NEAR(y.host_read()[i], expected.host_read()[i], 1e-13) << schedule::to_string(*built->options.plan);
+  }
+}
+
+/// The matrices of all cells, shape (cell, row, column); cells of one shape.
+std::vector<double> matrices_of_cells(const op::Operator& A, std::size_t num_cells) {
+  const auto length = static_cast<std::size_t>(op::num_local_unknowns(A.system(), 0));
+  std::vector<double> result(num_cells * length * length);
+  const op::CellArray<double> array{.group = 0, .values = result};
+  A.cell_matrices(std::span(&array, 1));
+  return result;
+}
+
+TEST_F(Tuning, KernelsOfCellMatricesTakeTheFastestLoops) {
+  const Problem problem(box("prism"), 1);
+  const auto form = problem.form("inner(grad(u), grad(v))*dx + u*dot([1.0, 2.0, 3.0], grad(v))*dx");
+  const auto lowered = form::lower(form);
+  const auto kernel_plan = [&] {
+    const auto built = op::build_cell_matrices(lowered, problem.system(), options(false));
+    return built->blocks.front().kernel.info;
+  };
+  EXPECT_EQ(kernel_plan().decision.origin, tune::Origin::usual);
+  const auto tuned = op::tune_kernels(lowered, problem.system(), options(),
+                                      {.search = {.is_exhaustive = true}, .sample_seconds = 1e-5}, op::Purpose::matrix);
+  ASSERT_EQ(tuned.size(), 1U);
+  // Tables, and three orders with derivatives ahead and inside.
+  EXPECT_EQ(tuned.front().num_timed, 7U);
+  std::set<std::string> loops;
+  for (const auto& candidate : tuned.front().info.decision.candidates) {
+    EXPECT_GT(candidate.measured_seconds, 0.0);
+    loops.insert(fmt::format("{} {}", schedule::name(candidate.plan[schedule::key::order]),
+                             schedule::name(candidate.plan[schedule::key::derivatives])));
+  }
+  EXPECT_EQ(loops, (std::set<std::string>{"tables ahead", "qss ahead", "qss inside", "sqs ahead", "sqs inside",
+                                          "ssq ahead", "ssq inside"}));
+  EXPECT_EQ(kernel_plan().decision.origin, tune::Origin::measured);
+  EXPECT_EQ(kernel_plan().plan, tuned.front().info.plan);
+  const auto again =
+      op::tune_kernels(lowered, problem.system(), options(), {.sample_seconds = 1e-5}, op::Purpose::matrix);
+  EXPECT_EQ(again.front().num_timed, 0U);
+  // What is remembered of matrices says nothing about the action.
+  const auto action = op::build_form(lowered, problem.system(), op::Purpose::action, options(false));
+  EXPECT_EQ(action->blocks.front().kernel.info.decision.origin, tune::Origin::predicted);
+}
+
+TEST_F(Tuning, CandidatesOfCellMatricesAgree) {
+  const Problem problem(box("pyramid"), 1);
+  const auto form = problem.form("inner(grad(u), grad(v))*dx + u*v*dx");
+  const auto weighed = op::build_form(form::lower(form), problem.system(), op::Purpose::matrix, options());
+  const auto& candidates = weighed->blocks.front().kernel.info.decision.candidates;
+  ASSERT_EQ(candidates.size(), 7U);
+  std::vector<double> expected;
+  for (const auto& candidate : candidates) {
+    const op::Operator A(form, {.shared_device = device_, .plan = schedule::to_string(candidate.plan)});
+    const auto matrices =
+        matrices_of_cells(A, static_cast<std::size_t>(problem.system().mesh->groups.front().num_cells()));
+    if (expected.empty()) expected = matrices;
+    ASSERT_EQ(matrices.size(), expected.size());
+    for (std::size_t i = 0; i < matrices.size(); ++i)
+      EXPECT_NEAR(matrices[i], expected[i], 1e-14) << schedule::to_string(candidate.plan);
+  }
+}
+
+TEST_F(Tuning, MatricesThatAreTooLargeForAKernelHaveNoPlans) {
+  const Problem problem(box("tetrahedron", 1), 6);
+  try {
+    (void)op::tune_kernels(form::lower(problem.form("(1 + x[0])*inner(grad(u), grad(v))*dx")), problem.system(),
+                           options(), {}, op::Purpose::matrix);
+    FAIL() << "there is nothing to tune";
+  } catch (const base::InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("column by column"), std::string::npos) << error.what();
   }
 }
 

@@ -84,9 +84,18 @@ std::size_t CellGeometry::numbers_per_batch() const {
 
 /// Points at the nodes of the cells of a batch, shape (node, axis, cell).
 template <std::size_t dim> void CellGeometry::gather(std::int32_t batch, double* points) const {
-  const auto* cell = cells_.data() + static_cast<std::size_t>(batch) * cells_per_batch_;
-  for (std::size_t i = 0; i < cells_per_batch_; ++i, ++cell) {
-    const auto* nodes = &group_.nodes()[static_cast<std::size_t>(*cell) * num_nodes_];
+  // The mesh has its cells and nodes in another order, which no processor foresees.
+  constexpr std::size_t cells_ahead = 16, points_ahead = 8;
+  const auto first = static_cast<std::size_t>(batch) * cells_per_batch_;
+  const auto* all_nodes = group_.nodes().data();
+  const auto nodes_of = [&](std::size_t i) {
+    return all_nodes + static_cast<std::size_t>(cells_[std::min(i, cells_.size() - 1)]) * num_nodes_;
+  };
+  for (std::size_t i = 0; i < cells_per_batch_; ++i) {
+    __builtin_prefetch(nodes_of(first + i + cells_ahead));
+    const auto* next = nodes_of(first + i + points_ahead);
+    for (const auto n : nodes_) __builtin_prefetch(points_ + static_cast<std::size_t>(next[n]) * dim);
+    const auto* nodes = nodes_of(first + i);
     double* to = points + i;
     for (const auto n : nodes_) {
       const double* x = points_ + static_cast<std::size_t>(nodes[n]) * dim;

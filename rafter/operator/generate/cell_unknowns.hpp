@@ -63,6 +63,8 @@ public:
     return std::span(places_).subspan(first, ends_[row] - first);
   }
 
+  std::span<const std::int32_t> all() const { return places_; } ///< the places of all entries, one after the other
+
 private:
   std::int32_t begin_;
   std::vector<std::size_t> ends_; ///< end of the places of each entry, shape (entry)

@@ -370,9 +370,9 @@ std::shared_ptr<GeneratedForm> build_form(const form::LoweredForm& form, const S
   return built;
 }
 
-std::shared_ptr<GeneratedForm> build_block(const form::LoweredForm& form, const Systems& systems, int block,
-                                           const KernelOptions& options) {
-  auto built = begin_form(form, systems, Purpose::action, options);
+std::shared_ptr<GeneratedForm> build_block(const form::LoweredForm& form, const Systems& systems, Purpose purpose,
+                                           int block, const KernelOptions& options) {
+  auto built = begin_form(form, systems, purpose, options);
   built->only_block = block;
   const FormGenerator builder(*built);
   return built;

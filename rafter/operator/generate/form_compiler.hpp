@@ -23,9 +23,9 @@ struct Systems;
 std::shared_ptr<GeneratedForm> build_form(const form::LoweredForm& form, const Systems& systems, Purpose purpose,
                                           const KernelOptions& options);
 
-/// Plans the action of a form on one block of cells alone, so that its kernel can be timed.
-std::shared_ptr<GeneratedForm> build_block(const form::LoweredForm& form, const Systems& systems, int block,
-                                           const KernelOptions& options);
+/// Plans a form on one block of cells alone, so that its kernel can be timed.
+std::shared_ptr<GeneratedForm> build_block(const form::LoweredForm& form, const Systems& systems, Purpose purpose,
+                                           int block, const KernelOptions& options);
 
 /// Compiles what is not compiled yet, all kernels of all forms at the same time, and notifies `progress`, which may be
 /// empty. Throws InternalError when the forms are not on one device, and the errors of device::compile_all.

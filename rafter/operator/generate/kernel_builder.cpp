@@ -75,11 +75,11 @@ GeneratedKernel build_kernel(const KernelSpecification& specification, const Ker
     return generator ? *generator : generator.emplace(specification, options);
   };
   tune::Decision decision;
-  if (has_usual_plan(specification, options)) {
-    decision.origin = tune::Origin::usual;
-  } else if (!options.plan) {
-    decision.origin = tune::Origin::predicted;
-    if (planner.store != nullptr && planner.store->exists()) decision = generating().measured();
+  const bool is_usual = has_usual_plan(specification, options);
+  if (!options.plan || is_usual) decision.origin = is_usual ? tune::Origin::usual : tune::Origin::predicted;
+  if (may_be_measured(specification, options) && planner.store != nullptr && planner.store->exists()) {
+    auto measured = generating().measured();
+    if (!is_usual || measured.origin == tune::Origin::measured) decision = std::move(measured);
   }
   GeneratedKernel result;
   result.specification = text_of(specification, options, decision);

@@ -111,6 +111,11 @@ bool has_usual_plan(const KernelSpecification& specification, const KernelOption
          (!options.plan && runs_few_times(specification, options));
 }
 
+bool may_be_measured(const KernelSpecification& specification, const KernelOptions& options) {
+  const bool is_of_matrices = specification.purpose == Purpose::matrix && !specification.cell.is_facet();
+  return !options.plan && (is_of_matrices || !has_usual_plan(specification, options));
+}
+
 bool is_single(const KernelSpecification& specification, const KernelOptions& options) {
   return !options.plan && specification.purpose == Purpose::action && specification.cell.num_trials > 0 &&
          options.precision == schedule::Precision::single_precision;
@@ -157,8 +162,13 @@ tune::CellKernel KernelGenerator::with_choices(tune::CellKernel result) {
 tune::Decision KernelGenerator::decide() {
   tune::Decision decision;
   if (has_usual_plan(specification_, options_)) {
+    const bool weighs = planner().options().weighs_all && !is_too_large_;
+    if (may_be_measured(specification_, options_))
+      decision = weighs ? planner().decide(problem(), lowering_) : measured();
+    if (decision.origin == tune::Origin::measured) return decision;
     decision.plan = usual_plan();
     decision.origin = tune::Origin::usual;
+    decision.seconds = 0;
     return decision;
   }
   const bool is_given = options_.plan != nullptr;
@@ -393,8 +403,10 @@ kernel::Contraction KernelGenerator::contraction(kernel::Contraction asked, bool
   return asked != Contraction::dense && has_modes_ ? Contraction::modal : Contraction::dense;
 }
 
-schedule::PlanningProblem KernelGenerator::problem() const {
+schedule::PlanningProblem KernelGenerator::problem() {
   schedule::PlanningProblem result;
+  if (is_matrix()) result.matrix_plan = std::make_shared<const schedule::Plan>(usual_plan());
+  result.has_point_matrices = kernel().of_derivatives.has_value();
   result.text = function_text_ + surroundings_of(specification_);
   result.is_tensor = kernel::has_tensor_factors(specification_.shape(), specification_.cell.fields);
   result.has_modes = has_modes_;

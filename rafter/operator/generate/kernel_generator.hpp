@@ -12,9 +12,12 @@ namespace rafter::op {
 
 /// Says whether the kernel is of a form that runs a few times (KernelOptions::runs_few_times).
 bool runs_few_times(const KernelSpecification& specification, const KernelOptions& options);
-/// Says whether the kernel gets the usual plan: it has no plans to choose from, or it runs a few times and no plan was
-/// asked for.
+/// Says whether the kernel gets the usual plan where nothing was measured: it is one of facets or of cell matrices, or
+/// it runs a few times and no plan was asked for.
 bool has_usual_plan(const KernelSpecification& specification, const KernelOptions& options);
+
+/// Says whether measured plans are looked up for the kernel: none was asked for, and it has plans to choose from.
+bool may_be_measured(const KernelSpecification& specification, const KernelOptions& options);
 
 /// Says whether the kernel is one of an action that the options want in single precision (KernelOptions::precision).
 bool is_single(const KernelSpecification& specification, const KernelOptions& options);
@@ -29,9 +32,9 @@ public:
   /// Both must outlive the object.
   KernelGenerator(const KernelSpecification& specification, const KernelOptions& options);
 
-  /// Returns the plan that was measured, for kernels whose plan is chosen. If none was, the origin is `predicted` and
+  /// Returns the plan that was measured, for kernels that may_be_measured. If none was, the origin is `predicted` and
   /// the plan says nothing.
-  tune::Decision measured() const { return planner().known(problem()); }
+  tune::Decision measured() { return planner().known(problem()); }
   /// Decides for the plan that was asked for, the usual one, or the planner's choice.
   tune::Decision decide();
   /// Makes the kernel of the plan of a decision. It is called once.
@@ -64,7 +67,7 @@ private:
                                            const tune::CellSpecification& cell) const;
   void take_quick_flags(schedule::Plan& plan) const;
   kernel::Contraction contraction(kernel::Contraction asked, bool has_facets) const;
-  schedule::PlanningProblem problem() const;
+  schedule::PlanningProblem problem();
   bool streams_outputs() const;
 
   const KernelSpecification& specification_;

@@ -98,8 +98,15 @@ private:
 
   template <std::size_t length, class Visit>
   void for_each_cell(std::span<const std::int32_t> places, const Visit& visit) const {
-    for (const auto place : places)
+    // The cells of a row stand anywhere, and so do those of the next rows, which are asked for meanwhile.
+    constexpr std::size_t ahead = 32;
+    const auto all = incidences_.all();
+    auto next = static_cast<std::size_t>(places.data() - all.data()) + ahead;
+    for (const auto place : places) {
+      const auto later = static_cast<std::size_t>(all[std::min(next++, all.size() - 1)]);
+      __builtin_prefetch(unknowns_.entries.data() + later);
       if constexpr (length > 0) {
+        __builtin_prefetch(slots_.data() + later * length, 1);
         const auto number = static_cast<std::size_t>(place);
         visit(Cell{unknowns_.entries.data() + number / length * length, slots_.data() + number * length, nullptr, 0});
       } else {
@@ -109,6 +116,7 @@ private:
         visit(Cell{unknowns_.entries.data() + (static_cast<std::size_t>(place) - local),
                    slots_.data() + CellUnknowns::first_pair(block, place), &local_columns_[b], local});
       }
+    }
   }
 
   template <std::size_t length, class Visit> static void visit_columns(const Cell& cell, const Visit& visit) {
