@@ -35,15 +35,22 @@ Tried contractions_tried(const PlanningProblem& problem, const Plan&) {
     if (problem.has_point_matrices) result.emplace_back("pointwise");
     return result;
   }
-  if (!problem.is_tensor) return problem.has_modes ? Tried{"modal", "dense"} : Tried{"dense"};
   constexpr int largest_table = 1024;
-  Tried result{"collocated", "per-derivative"};
-  if (problem.is_separable) result.emplace_back("separable");
-  if (problem.num_dofs * problem.num_points <= largest_table) result.emplace_back("dense");
+  Tried result{"dense"};
+  if (problem.is_tensor) {
+    result = {"collocated", "per-derivative"};
+    if (problem.is_separable) result.emplace_back("separable");
+    if (problem.num_dofs * problem.num_points <= largest_table) result.emplace_back("dense");
+  } else if (problem.has_modes)
+    result = {"modal", "dense"};
+  if (problem.has_stored_matrices) result.emplace_back("cell-matrices");
   return result;
 }
 
-Tried factors_tried(const PlanningProblem& problem, const Plan&) {
+/// Matrices of cells are stored in one way.
+Tried factors_tried(const PlanningProblem& problem, const Plan& plan) {
+  if (plan[key::contraction] == kernel::Contraction::cell_matrices)
+    return {kernel::name(problem.factor_storages.front())};
   Tried result;
   for (const auto factors : problem.factor_storages) result.emplace_back(kernel::name(factors));
   return result;

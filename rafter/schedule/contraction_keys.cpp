@@ -18,7 +18,10 @@ using Tried = std::vector<std::string>;
 /// Thresholds that differ in what they do to matrices with nodes or points as columns: at the usual 4, everywhere (2),
 /// nowhere (0).
 Tried even_odd_tried(const PlanningProblem& problem, const Plan& plan) {
-  if (!problem.is_tensor || plan[key::contraction] == kernel::Contraction::dense) return {"4"};
+  using kernel::Contraction;
+  const auto contraction = plan[key::contraction];
+  if (!problem.is_tensor || contraction == Contraction::dense || contraction == Contraction::cell_matrices)
+    return {"4"};
   const auto [least, most] = std::minmax(problem.nodes_per_axis, problem.points_per_axis);
   Tried result{"4"};
   if (least < 4) result.emplace_back("2");
@@ -29,14 +32,15 @@ Tried even_odd_tried(const PlanningProblem& problem, const Plan& plan) {
 /// Dense products: few sums leave registers for the entries, many save loads of the vector. Groups share them.
 Tried rows_tried(const PlanningProblem& problem, const Plan& plan) {
   constexpr int wide_registers = 8; // processors with as many have 32 registers
-  if (problem.is_tensor) return {"16"};
+  if (problem.is_tensor || plan[key::contraction] == kernel::Contraction::cell_matrices) return {"16"};
   if (has_few_registers(problem)) return {"8"};
   return plan[key::subbatches] > 1 && problem.register_width >= wide_registers ? Tried{"24", "16"} : Tried{"16", "8"};
 }
 
 /// Dense tables in the text or in memory.
-Tried unroll_tried(const PlanningProblem& problem, const Plan&) {
-  return problem.is_tensor ? Tried{"256"} : Tried{"256", "0"};
+Tried unroll_tried(const PlanningProblem& problem, const Plan& plan) {
+  const bool has_tables = !problem.is_tensor && plan[key::contraction] != kernel::Contraction::cell_matrices;
+  return has_tables ? Tried{"256", "0"} : Tried{"256"};
 }
 
 } // namespace

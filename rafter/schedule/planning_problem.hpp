@@ -22,6 +22,7 @@ struct PlanningProblem {
   bool is_tensor = false;
   bool has_modes = false;           ///< the modal contraction is possible
   bool is_separable = false;        ///< the separable contraction is possible
+  bool has_stored_matrices = false; ///< stored matrices of cells are possible, and worth weighing
   int num_dofs = 0, num_points = 0; ///< numbers per cell; num_dofs counts those of the largest field, one component
   int nodes_per_axis = 0, points_per_axis = 0; ///< numbers along each axis of tensor cells
   /// Ways to store factors that make sense, by ascending rough cost.

@@ -71,6 +71,12 @@ bool stores_matrices(const schedule::Plan& plan) {
   return plan[key::contraction] == kernel::Contraction::cell_matrices;
 }
 
+/// Says whether a function reads data fields or parameters.
+bool reads_what_changes(const kernel::QFunction& function) {
+  return !indices_of(function, kernel::AtomKind::reference_field).empty() ||
+         !indices_of(function, kernel::AtomKind::parameter).empty();
+}
+
 /// Numbers behind the last weight, because kernels with points in lanes read whole vectors.
 constexpr std::size_t weights_room = 16;
 
@@ -349,13 +355,15 @@ void KernelGenerator::take_matrix_keys(schedule::Plan& plan) {
   plan.set(key::order, order).set(key::derivatives, given[key::derivatives]);
 }
 
-/// The matrices of cells that the plan asks to store; none of more numbers than any other way moves.
+/// The matrices of cells that a plan may ask to store; none of more numbers than any other way moves. Where the planner
+/// chooses, it weighs them for few numbers of functions that never change: each new value computes all of them again.
 kernel::StoredMatrices KernelGenerator::matrices_to_store(const kernel::QFunction& function,
                                                           const tune::CellSpecification& cell) const {
-  constexpr int most = 1 << 14;
-  const bool is_asked_for = options_.plan && stores_matrices(*options_.plan);
-  if (!is_asked_for || specification_.purpose != Purpose::action || cell.num_trials == 0 || cell.is_facet() ||
-      kernel::num_matrix_entries(cell.fields) > most)
+  constexpr int most = 1 << 14, most_weighed = 1 << 10;
+  const bool is_asked_for = options_.plan && stores_matrices(*options_.plan),
+             is_weighed = !has_usual_plan(specification_, options_) && !reads_what_changes(function);
+  if ((!is_asked_for && !is_weighed) || specification_.purpose != Purpose::action || cell.num_trials == 0 ||
+      cell.is_facet() || kernel::num_matrix_entries(cell.fields) > (is_asked_for ? most : most_weighed))
     return {};
   return kernel::stored_matrices(
       function, kernel::keep_derivatives(specification_.parts, specification_.shape(), cell.map), cell.fields);
@@ -411,6 +419,7 @@ schedule::PlanningProblem KernelGenerator::problem() {
   result.is_tensor = kernel::has_tensor_factors(specification_.shape(), specification_.cell.fields);
   result.has_modes = has_modes_;
   result.is_separable = is_separable_;
+  result.has_stored_matrices = kernel().matrices.num_stored > 0;
   result.num_points = specification_.cell.fields.quadrature.num_points();
   for (const auto& line : specification_.cell.fields.quadrature.lines)
     result.points_per_axis = std::max(result.points_per_axis, static_cast<int>(line.points.size()));
