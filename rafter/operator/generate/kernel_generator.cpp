@@ -356,12 +356,14 @@ void KernelGenerator::take_matrix_keys(schedule::Plan& plan) {
 }
 
 /// The matrices of cells that a plan may ask to store; none of more numbers than any other way moves. Where the planner
-/// chooses, it weighs them for few numbers of functions that never change: each new value computes all of them again.
+/// chooses, it weighs them for few numbers of functions that never change (each new value computes all of them again),
+/// and on hosts, where the cost model has been held against their times.
 kernel::StoredMatrices KernelGenerator::matrices_to_store(const kernel::QFunction& function,
                                                           const tune::CellSpecification& cell) const {
   constexpr int most = 1 << 14, most_weighed = 1 << 10;
   const bool is_asked_for = options_.plan && stores_matrices(*options_.plan),
-             is_weighed = !has_usual_plan(specification_, options_) && !reads_what_changes(function);
+             is_weighed = options_.target->target.has_lanes && !has_usual_plan(specification_, options_) &&
+                          !reads_what_changes(function);
   if ((!is_asked_for && !is_weighed) || specification_.purpose != Purpose::action || cell.num_trials == 0 ||
       cell.is_facet() || kernel::num_matrix_entries(cell.fields) > (is_asked_for ? most : most_weighed))
     return {};
