@@ -105,6 +105,10 @@ def test_speeds_are_those_of_the_roofline(tmp_path):
     assert A.kernels[0].plan == tuned[0][1]
     assert np.abs(A @ x - before).max() < 1e-13 * np.abs(before).max()
     assert A.tune()[0][2] == 0  # remembered
+    matrices = A.cell_matrices()
+    timed = A.tune(cell_matrices=True)
+    assert timed[0][2] > 0 and A.tune(cell_matrices=True)[0][2] == 0
+    np.testing.assert_allclose(A.cell_matrices(), matrices, rtol=0, atol=1e-13)
 
 
 def test_suite_of_simplices():

@@ -47,10 +47,9 @@ Tried contractions_tried(const PlanningProblem& problem, const Plan&) {
   return result;
 }
 
-/// Matrices of cells are stored in one way.
+/// Matrices of cells are no factors.
 Tried factors_tried(const PlanningProblem& problem, const Plan& plan) {
-  if (plan[key::contraction] == kernel::Contraction::cell_matrices)
-    return {kernel::name(problem.factor_storages.front())};
+  if (plan[key::contraction] == kernel::Contraction::cell_matrices) return {kernel::name(Plan()[key::factors])};
   Tried result;
   for (const auto factors : problem.factor_storages) result.emplace_back(kernel::name(factors));
   return result;

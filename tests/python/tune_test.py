@@ -88,6 +88,16 @@ end = 20
         self.assertNotIn("timing", second.stderr)
         self.assertNotEqual(self.timed(self.tune("--threads", "1", "--fresh"))[0], 0)
 
+    def test_kernels_of_cell_matrices_have_loops_to_choose_from(self):
+        all_timed = self.tune("--threads", "1", "--cell-matrices", "--exhaustive")
+        self.assertEqual(self.timed(all_timed)[0], 7)  # tables, three orders with derivatives ahead and inside
+        for order in ("qss", "sqs", "ssq"):
+            self.assertIn(f"order={order} derivatives=inside", all_timed.stdout)
+        again = self.tune("--threads", "1", "--cell-matrices")
+        self.assertEqual(self.timed(again)[0], 0)
+        self.assertEqual(self.plan_of(again.stdout), self.plan_of(all_timed.stdout))
+        self.assertNotEqual(self.timed(self.tune("--threads", "1"))[0], 0)  # the operator's kernels have not been timed
+
     def test_measured_plans_can_be_ignored(self):
         self.timed(self.tune("--threads", "1"))
         (_, origin), _ = self.plans("--threads", "1", "--plan", "predicted")

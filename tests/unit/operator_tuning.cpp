@@ -2,6 +2,7 @@
 // Plans of cell kernels are found by timing them on the mesh, remembered, and taken by operators.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 
@@ -17,6 +18,7 @@
 #include <rafter/operator/matrix/cell_arrays.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/operator/tuning.hpp>
+#include <rafter/schedule/common_keys.hpp>
 #include <rafter/schedule/point_loops.hpp>
 #include <rafter/tune/store.hpp>
 
@@ -171,6 +173,22 @@ TEST_F(Tuning, CandidatesOfCellMatricesAgree) {
     for (std::size_t i = 0; i < matrices.size(); ++i)
       EXPECT_NEAR(matrices[i], expected[i], 1e-14) << schedule::to_string(candidate.plan);
   }
+}
+
+/// Each new value of a field or parameter computes all stored matrices again.
+TEST_F(Tuning, StoredMatricesAreWeighedWhereNothingChanges) {
+  const auto num_with_matrices = [&](const Problem& problem, const form::Form& form) {
+    const auto built = op::build_form(form::lower(form), problem.system(), op::Purpose::action, options());
+    return std::ranges::count_if(built->blocks.front().kernel.info.decision.candidates, [](const auto& candidate) {
+      return candidate.plan[schedule::key::contraction] == kernel::Contraction::cell_matrices;
+    });
+  };
+  const Problem hexahedra(box("hexahedron"), 1);
+  const auto form = hexahedra.form("inner(grad(u), grad(v))*dx");
+  EXPECT_GT(num_with_matrices(hexahedra, form), 0);
+  EXPECT_EQ(num_with_matrices(hexahedra, form::parameter("k") * form), 0);
+  const Problem large(box("hexahedron"), 3); // 64 times 64 entries
+  EXPECT_EQ(num_with_matrices(large, large.form("inner(grad(u), grad(v))*dx")), 0);
 }
 
 TEST_F(Tuning, MatricesThatAreTooLargeForAKernelHaveNoPlans) {

@@ -72,6 +72,9 @@ TEST(Candidates, BeginWithTheUsualPlan) {
 TEST(Candidates, OnlyGridsOfPointsAreFactorised) {
   EXPECT_EQ(values(candidates(tetrahedron()), "contraction"), std::set<std::string>{"dense"});
   EXPECT_EQ(values(candidates(hexahedron()), "contraction"), (std::set<std::string>{"collocated", "per-derivative"}));
+  auto stored = hexahedron();
+  stored.has_stored_matrices = true;
+  EXPECT_TRUE(values(candidates(stored), "contraction").contains("cell-matrices"));
   auto linear = hexahedron();
   linear.num_dofs = linear.num_points = 8;
   EXPECT_TRUE(values(candidates(linear), "contraction").contains("dense"));

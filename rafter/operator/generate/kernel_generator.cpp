@@ -292,9 +292,9 @@ schedule::Plan KernelGenerator::usual_plan() {
 /// Changes a plan into one that this kernel can follow.
 schedule::Plan KernelGenerator::fitted(schedule::Plan plan) const {
   const int cells = specification_.cell.fields.batches.cells_per_batch;
-  plan.set(key::factors, kernel().choice_of(plan).factors);
-  plan.set(key::vector_width, std::min(plan[key::vector_width], cells));
   plan.set(key::contraction, contraction(plan[key::contraction], is_facet()));
+  plan.set(key::factors, stores_matrices(plan) ? schedule::Plan()[key::factors] : kernel().choice_of(plan).factors);
+  plan.set(key::vector_width, std::min(plan[key::vector_width], cells));
   const bool is_dense = kernel::has_dense_products(plan[key::contraction]);
   plan.set(key::subbatches, is_dense ? std::min(plan[key::subbatches], cells / plan[key::vector_width]) : 1);
   // Sums of functionals cancel, so that they are computed in double.
