@@ -43,6 +43,12 @@ std::string peaks_text(const machine::Machine& machine) {
   return report::format_table(columns, rows);
 }
 
+std::string product_text(const machine::Machine& machine) {
+  const auto& rate = machine.matrix_product;
+  return fmt::format("products of dense matrices of doubles: {} GFLOP/s on one core, {} on all\n", giga(rate.one_core),
+                     giga(rate.all_cores));
+}
+
 std::string levels_text(const machine::Machine& machine) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& level : machine.levels)
@@ -105,6 +111,7 @@ void print_device(const machine::DeviceRecord& record) {
   fmt::print("measured {} (typical runs {:.0f} % of the best)\n", machine.measured_at, 100 * machine.steadiness);
   fmt::print("GFLOP/s: {} fused multiply-adds of doubles, {} of floats; {} additions, {} multiplications of doubles\n",
              giga(peak.fma.one_core), giga(peak.single_fma.one_core), giga(peak.add.one_core), giga(peak.mul.one_core));
+  fmt::print("products of dense matrices of doubles: {} GFLOP/s\n", giga(machine.matrix_product.one_core));
   fmt::print("launch of an empty kernel: {:.1f} us; copies: {} GB/s to the device, {} GB/s to the host\n\n{}",
              1e6 * record.launch_seconds, giga(record.bytes_to_device_per_second),
              giga(record.bytes_to_host_per_second), device_levels_text(record));
@@ -142,7 +149,7 @@ int run_machine(const MachineOptions& options) {
     fmt::print("{}\n", report::wrapped("", note));
   fmt::print("{}\n", report::wrapped("vector instructions: ",
                                      base::join(device::vector_instruction_sets(machine.instruction_sets), " ")));
-  fmt::print("{}\n{}\n{}", peaks_text(machine), levels_text(machine), gathers_text(machine));
+  fmt::print("{}{}\n{}\n{}", peaks_text(machine), product_text(machine), levels_text(machine), gathers_text(machine));
   return exit_done;
 }
 

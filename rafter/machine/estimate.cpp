@@ -59,6 +59,7 @@ Machine estimated(Machine machine, const TwoRates& rates) {
   auto& own = machine.peaks.front();
   for (auto* rate : {&own.add, &own.mul, &own.single_fma}) *rate = scaled(*rate, rates.fma, peak.fma);
   own.fma = rates.fma;
+  machine.matrix_product = scaled(typical.matrix_product, rates.fma, peak.fma);
   const auto& memory = typical.memory();
   for (auto& level : machine.levels) {
     const bool is_memory = level.name == memory.name;

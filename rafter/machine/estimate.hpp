@@ -14,7 +14,8 @@ struct TwoRates {
 };
 
 /// A record that has the registers, caches and names of `machine`, whose rates are not read: caches are those of a
-/// typical machine in proportion to `fma`, and memory to `triad`. Processors of AMD gather lane by lane.
+/// typical machine in proportion to `fma`, as products of matrices are, and memory to `triad`. Processors of AMD gather
+/// lane by lane.
 Machine estimated(Machine machine, const TwoRates& rates);
 
 /// Measures both rates of this processor with so many cores (0: all that the process may use), which takes a tenth of a

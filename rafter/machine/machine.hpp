@@ -45,6 +45,9 @@ struct Machine {
   /// Doubles per second that are loaded from scattered places of the nearest cache: by one instruction for each of the
   /// widest registers, and one by one. Processors differ in which is faster. 0: not measured.
   Rate vector_gather, scalar_gather;
+  /// Operations per second of products of two dense matrices of doubles, flop/s; a multiply-add counts two. Blocks of
+  /// the matrices fit registers and the nearest caches, as in DGEMM. 0: not measured.
+  Rate matrix_product;
   std::string measured_at;   ///< time of the measurement in UTC, such as "2024-02-29T12:00:00Z"
   std::string measured_with; ///< versions of Rafter and of the compiler
   /// Size of the block that was streamed from memory; too high a rate results if caches are nearly as large.

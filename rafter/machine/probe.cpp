@@ -40,9 +40,10 @@ public:
         results_(device_, std::size_t(cores_) * result_stride), block_bytes_(memory_block(options)) {
     std::vector<std::string> sources{bandwidth_source(), gather_source()};
     for (const int bits : widths_) sources.push_back(arithmetic_source(bits));
+    sources.push_back(product_source(widths_.back()));
     programs_ = device::compile_all(*device_, sources, as_written);
     // Memory takes half of the time, because passes through its long block take long and several are needed.
-    const double num_runs = (cores_ > 1 ? 2.0 : 1.0) * double(4 * widths_.size() + 4 * sizes_.size() + 2);
+    const double num_runs = (cores_ > 1 ? 2.0 : 1.0) * double(4 * widths_.size() + 4 * sizes_.size() + 3);
     seconds_per_run_ = 0.5 * options.seconds / num_runs;
     memory_seconds_per_run_ = 0.5 * options.seconds / (cores_ > 1 ? 8 : 4);
   }
@@ -76,6 +77,18 @@ public:
     return both([&](int num_tasks) {
       return best_rate(*kernel, arguments, parameters.host_write()[0], num_tasks, double(num_tasks) * num_gathered,
                        seconds_per_run_);
+    });
+  }
+
+  Rate matrix_product() {
+    const auto kernel = programs_.back()->kernel("matrix_product");
+    Vector parameters(device_, 1);
+    Vector matrices(device_, base::AlignedVector<double>(std::size_t(cores_) * product_doubles, 1.0));
+    const std::vector<device::Buffer*> arguments{parameters.device_write(), matrices.device_write(),
+                                                 results_.device_write()};
+    constexpr double work = 2.0 * product_order * product_order * product_order;
+    return both([&](int num_tasks) {
+      return best_rate(*kernel, arguments, parameters.host_write()[0], num_tasks, num_tasks * work, seconds_per_run_);
     });
   }
 
@@ -197,6 +210,7 @@ Machine probe(const ProbeOptions& options) {
   machine.levels = probe.levels();
   machine.vector_gather = probe.gather("vector");
   machine.scalar_gather = probe.gather("scalar");
+  machine.matrix_product = probe.matrix_product();
   machine.measured_at = fmt::format(
       "{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
   machine.measured_with = std::string("rafter " RAFTER_VERSION ", ") + device::find_compiler().version;

@@ -174,6 +174,37 @@ GATHERING_KERNEL(vector)
 GATHERING_KERNEL(scalar)
 )";
 
+/// Rows of A stay in the first cache while tiles go along all columns of C. Empty assembly keeps repeats apart.
+constexpr const char* product_text = R"(
+#include <stdint.h>
+typedef double V __attribute__((may_alias{shape}));
+enum {{ order = {order}, stride = {stride}, lanes = {lanes}, rows = {rows}, columns = {columns} }};
+
+static void tile(const double* a, const double* b, double* c) {{
+{sums}
+  for (int k = 0; k < order; ++k, a += stride, b += stride) {{
+    const V a0 = *(const V*)a, a1 = *(const V*)(a + lanes), a2 = *(const V*)(a + 2 * lanes);
+    {{
+{products}
+    }}
+  }}
+{stores}
+}}
+
+void matrix_product(void* const* arguments, int64_t begin, int64_t end) {{
+  const int64_t repeats = (int64_t)((const double*)arguments[0])[0];
+  const double* a = (const double*)arguments[1] + begin * 3 * order * stride;
+  const double* b = a + order * stride;
+  double* c = (double*)b + order * stride;
+  for (int64_t r = 0; r < repeats; ++r) {{
+    __asm__ volatile("" ::: "memory");
+    for (int i = 0; i < order; i += rows)
+      for (int j = 0; j < order; j += columns) tile(a + i, b + j, c + j * stride + i);
+  }}
+  ((double*)arguments[2])[{result_stride} * begin] = c[0];
+}}
+)";
+
 } // namespace
 
 std::string gather_source() {
@@ -187,6 +218,33 @@ std::string arithmetic_source(int bits) {
          arithmetic_kernel("add", bits, "acc{0} = acc{0} + b; ") +
          arithmetic_kernel("mul", bits, "acc{0} = acc{0} * a; ") +
          arithmetic_kernel("single_fma", bits, "acc{0} = acc{0} * a + b; ", {"S", "float"});
+}
+
+std::string product_source(int bits) {
+  const int lanes = bits / 64;
+  // 16 registers hold 12 sums beside three of A and one of B, the 32 of AVX-512 twice as many.
+  constexpr int num_rows = 3;
+  const int num_columns = bits == 512 ? 8 : 4;
+  const auto of_tile = [&](const char* statement) { // with numbers of a row and a column
+    std::string text;
+    for (int j = 0; j < num_columns; ++j)
+      for (int i = 0; i < num_rows; ++i) text += fmt::format(fmt::runtime(statement), i, j);
+    return text;
+  };
+  std::string products;
+  for (int j = 0; j < num_columns; ++j) {
+    std::string same; // in all lanes
+    for (int lane = 0; lane < lanes; ++lane) same += fmt::format("{}b[{}]", lane > 0 ? ", " : "", j);
+    products += fmt::format("      const V b{} = {{{}}};\n", j, same);
+    for (int i = 0; i < num_rows; ++i) products += fmt::format("      sum{0}_{1} += a{0} * b{1};\n", i, j);
+  }
+  const std::string shape = lanes == 1 ? "" : fmt::format(", vector_size({})", bits / 8);
+  return fmt::format(fmt::runtime(product_text), fmt::arg("shape", shape), fmt::arg("order", product_order),
+                     fmt::arg("stride", product_stride), fmt::arg("rows", num_rows * lanes), fmt::arg("lanes", lanes),
+                     fmt::arg("columns", num_columns), fmt::arg("sums", of_tile("  V sum{0}_{1} = {{0}};\n")),
+                     fmt::arg("products", products),
+                     fmt::arg("stores", of_tile("  *(V*)(c + {1} * stride + {0} * lanes) = sum{0}_{1};\n")),
+                     fmt::arg("result_stride", result_stride));
 }
 
 std::string bandwidth_source() { return fmt::format("#define RESULT_STRIDE {}\n", result_stride) + bandwidth_text; }

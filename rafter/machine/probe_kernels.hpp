@@ -25,7 +25,24 @@ std::string bandwidth_source();
 /// widest kind at a time. Arguments are {repeats} and one result per task. Each repeat loads num_gathered doubles.
 std::string gather_source();
 
-/// Length of that list: table, list and results fit the nearest cache.
+/// C text of the kernel matrix_product, which multiplies matrices of doubles in registers of `bits` bits: C = A B^T
+/// with matrices of product_order rows and columns, column by column in memory. A tile of C, three registers long and
+/// as wide as the other registers allow, is summed up in registers. Arguments are {repeats}, the matrices A, B, C of
+/// all tasks one after the other (product_doubles each), and one result per task.
+std::string product_source(int bits);
+
+/// Rows and columns of these matrices: whole tiles for any registers. All three fit the second cache, and what a tile
+/// reads the first one.
+inline constexpr int product_order = 96;
+
+/// Distance in doubles between their columns: an odd number of cache lines, so that columns do not share their places
+/// in caches.
+inline constexpr int product_stride = 104;
+
+/// Doubles of the three matrices of a task.
+inline constexpr int product_doubles = 3 * product_order * product_stride;
+
+/// Length of the list from which vector_gather and scalar_gather load: table, list and results fit the nearest cache.
 inline constexpr int num_gathered = 1024;
 
 /// A part has a multiple of so many doubles, so that its halves (copy) and thirds (triad) consist of whole steps of

@@ -46,7 +46,8 @@ Machine kept_or_measured(const RecordFile& file, int cores, const ProbeOptions& 
                          const std::function<Machine()>& measure) {
   const auto kept = read_record(file, cores);
   const bool is_kept_quiet = kept && kept->is_quiet(options.least_quiet);
-  const bool is_complete = kept && kept->vector_gather.one_core > 0; // records of older versions are not
+  const bool is_complete = kept && kept->vector_gather.one_core > 0 && kept->matrix_product.one_core > 0;
+  // Records of older versions are not complete, and are measured again.
   if (is_complete && !options.is_fresh && (is_kept_quiet || age_seconds(file.path) < options.busy_record_seconds))
     return *kept;
 

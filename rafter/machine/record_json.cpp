@@ -107,6 +107,7 @@ std::string to_json(const Machine& machine) {
     object["vector_gather"] = machine.vector_gather;
     object["scalar_gather"] = machine.scalar_gather;
   }
+  if (machine.matrix_product.one_core > 0) object["matrix_product"] = machine.matrix_product;
   return base::terminal_json(object.dump(2, ' ', false, json::error_handler_t::replace)) + "\n";
 }
 
@@ -124,6 +125,7 @@ Machine from_json(const std::string& text) {
       machine.vector_gather = object.at("vector_gather").get<Rate>();
       machine.scalar_gather = object.at("scalar_gather").get<Rate>();
     }
+    if (object.contains("matrix_product")) machine.matrix_product = object.at("matrix_product").get<Rate>();
     machine.measured_at = object.at("measured_at").get<std::string>();
     machine.measured_with = object.at("measured_with").get<std::string>();
     machine.streamed_bytes = whole_number<std::int64_t>(object, "streamed_bytes");

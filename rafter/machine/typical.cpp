@@ -15,6 +15,8 @@ Machine typical_machine(int bits, int cores) {
   const double fma = fma_flops_per_bit * bits;
   result.peaks = {
       {.bits = bits, .fma = rate(fma), .add = rate(fma / 2), .mul = rate(fma / 2), .single_fma = rate(2 * fma)}};
+  constexpr double product_share = 0.9; // of the multiply-adds of a core that product_source() has
+  result.matrix_product = rate(product_share * fma);
   const auto level = [&](const char* name, std::int64_t bytes, double read, double triad, double copy) {
     return Level{name, bytes, rate(read), rate(triad), rate(copy), rate(copy)};
   };
@@ -55,6 +57,7 @@ Machine steady(const Machine& record) {
         level = usual;
         level.bytes = bytes;
       }
+  if (record.matrix_product.one_core > 0) result.matrix_product = typical.matrix_product;
   if (record.vector_gather.one_core > 0 && record.scalar_gather.one_core > 0) {
     // A busy machine shows, too, which way is faster; by how much varies.
     const Rate slower{1, 1}, faster{1.5, 1.5};

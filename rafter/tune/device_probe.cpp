@@ -36,11 +36,18 @@ Rate whole(double value) { return {value, value}; }
 
 constexpr int bits_of_double = 64;
 
+/// Programs for a device. Tiles of products of matrices have 16 numbers where these are vector registers of a
+/// processor, whose compilers make vectors of text without loops alone; 64 for items that have registers of their own.
+ProbePrograms programs_for(const device::Capabilities& device) {
+  return {.items = std::clamp(device.most_items, 1, 128),
+          .tile = device.is_processor ? 4 : 8,
+          .product_depth = device.is_processor ? 32 : 128};
+}
+
 class DeviceProbe {
 public:
   DeviceProbe(std::shared_ptr<device::Device> device, const DeviceProbeOptions& options)
-      : device_(std::move(device)),
-        capabilities_(device_->capabilities()), programs_{.items = std::clamp(capabilities_.most_items, 1, 128)},
+      : device_(std::move(device)), capabilities_(device_->capabilities()), programs_(programs_for(capabilities_)),
         seconds_per_rate_(options.seconds / num_rates), numbers_(block_numbers(options)), y_(device_, numbers_),
         x_(device_, numbers_), z_(device_, numbers_) {
     compile();
@@ -57,6 +64,7 @@ public:
                       .add = whole(arithmetic("add", schedule::Type::real)),
                       .mul = whole(arithmetic("mul", schedule::Type::real)),
                       .single_fma = whole(arithmetic("fma", schedule::Type::real32))}};
+    machine.matrix_product = whole(matrix_product());
     machine.levels = levels(machine.peaks.front().fma.one_core);
     result.shared = shared_level();
     machine.measured_at = fmt::format(
@@ -72,7 +80,7 @@ public:
   }
 
 private:
-  static constexpr int num_rates = 4 + 3 + 3 + 8;
+  static constexpr int num_rates = 4 + 1 + 3 + 3 + 8;
 
   /// Numbers of each of the three arrays, whole groups of them.
   std::size_t block_numbers(const DeviceProbeOptions& options) const {
@@ -81,10 +89,17 @@ private:
     const std::size_t wanted = options.memory_bytes > 0 ? options.memory_bytes : std::min(usual, known);
     std::size_t bytes = wanted / 3;
     if (capabilities_.most_buffer_bytes > 0) bytes = std::min(bytes, capabilities_.most_buffer_bytes);
-    return std::max<std::size_t>(1, bytes / sizeof(double) / numbers_of_group()) * numbers_of_group();
+    return std::max(product_numbers() / numbers_of_group() + 1, bytes / sizeof(double) / numbers_of_group()) *
+           numbers_of_group();
   }
   std::size_t numbers_of_group() const {
     return static_cast<std::size_t>(programs_.items) * ProbePrograms::numbers_per_item;
+  }
+  /// Numbers of the largest of the three matrices that one group multiplies.
+  std::size_t product_numbers() const {
+    const int rows = programs_.product_rows(), columns = programs_.product_columns();
+    return static_cast<std::size_t>(
+        std::max({rows * columns, programs_.product_depth * rows, programs_.product_depth * columns}));
   }
   std::int64_t all_groups() const { return static_cast<std::int64_t>(numbers_ / numbers_of_group()); }
   /// So many that launches take little of the time, while what they read and write stays in caches.
@@ -102,19 +117,19 @@ private:
     }
     for (const auto* what : {"fma", "add", "mul"}) all.push_back(programs_.arithmetic(what, schedule::Type::real));
     all.push_back(programs_.arithmetic("fma", schedule::Type::real32));
+    all.push_back(programs_.matrix_product());
     std::vector<std::string> sources;
     for (const auto& program : all) sources.push_back(emit::emit(program, device_->language()));
     const auto compiled = device::compile_all(*device_, sources, {.language = device_->language()});
     for (std::size_t i = 0; i < all.size(); ++i)
-      kernels_[all[i].name] = {compiled[i]->kernel(all[i].name), all[i].launch};
+      kernels_[all[i].name] = {compiled[i]->kernel(all[i].name), all[i].launch, all[i].arguments().size()};
   }
 
   /// Seconds of so many runs of a program on the first `groups` batches, waited for once.
   double seconds_of(const std::string& program, std::int64_t groups, int runs) {
-    const auto& [kernel, launch] = kernels_.at(program);
-    const bool streams = program.starts_with("memory_");
+    const auto& [kernel, launch, num_arguments] = kernels_.at(program);
     std::vector<device::Buffer*> arguments{y_.device_write()};
-    if (streams) arguments.insert(arguments.end(), {x_.device_read(), z_.device_read()});
+    if (num_arguments > 1) arguments.insert(arguments.end(), {x_.device_read(), z_.device_read()});
     const device::Task task{
         .kernel = kernel.get(), .arguments = arguments, .begin = 0, .end = groups, .launch = launch};
     const std::vector<device::Task> tasks(static_cast<std::size_t>(runs), task);
@@ -152,6 +167,12 @@ private:
   double arithmetic(const std::string& what, schedule::Type type) {
     const std::string program = what + (type == schedule::Type::real32 ? "_single" : "_double");
     return rate(program, many_groups(), ProbePrograms::flops(what));
+  }
+
+  double matrix_product() {
+    const auto groups = std::min(many_groups(), static_cast<std::int64_t>(numbers_ / product_numbers()));
+    return static_cast<double>(groups) * programs_.product_flops() *
+           best_rate([&](int runs) { return seconds_of("matrix_product", groups, runs); });
   }
 
   machine::Level shared_level() {
@@ -231,6 +252,7 @@ private:
   struct Compiled {
     std::shared_ptr<const device::Kernel> kernel;
     device::Launch launch;
+    std::size_t num_arguments = 1; ///< 1: y alone; else x and z, too
   };
   std::shared_ptr<device::Device> device_;
   device::Capabilities capabilities_;
@@ -253,7 +275,7 @@ machine::DeviceRecord probe(const std::shared_ptr<device::Device>& device, const
 machine::DeviceRecord load_or_probe(const std::shared_ptr<device::Device>& device, const DeviceProbeOptions& options) {
   const auto capabilities = device->capabilities();
   if (!options.is_fresh)
-    if (auto kept = machine::load(capabilities)) return *kept;
+    if (auto kept = machine::load(capabilities); kept && kept->machine.matrix_product.one_core > 0) return *kept;
   if (options.begins) options.begins();
   auto record = probe(device, options);
   machine::keep(record, capabilities);

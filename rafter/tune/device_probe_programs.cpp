@@ -9,10 +9,10 @@ namespace {
 
 /// A program from its buffers and statements, checked.
 schedule::LoopProgram program(const std::string& name, int items, const std::string& buffers,
-                              const std::string& statements) {
+                              const std::string& statements, int items_y = 1) {
   auto result =
-      schedule::read(fmt::format("(program {} 1 (launch {} 1 1 1) (buffer y global real 0 written) {} (block {}))",
-                                 name, items, buffers, statements));
+      schedule::read(fmt::format("(program {} 1 (launch {} {} 1 1) (buffer y global real 0 written) {} (block {}))",
+                                 name, items, items_y, buffers, statements));
   schedule::verify(result);
   return result;
 }
@@ -90,6 +90,35 @@ schedule::LoopProgram ProbePrograms::shared(const std::string& what) const {
       "shared_" + what, items,
       fmt::format("(buffer t shared real {0}) (buffer u shared real {0}) (buffer w work real {1})", size, num_shared),
       first + "(barrier)" + unrolled("r", num_turns / 2, turn("u", "t") + turn("t", "u")) + last);
+}
+
+schedule::LoopProgram ProbePrograms::matrix_product() const {
+  constexpr int straight_updates = 512; // of registers, before a loop goes on
+  const int steps = std::min(product_depth, straight_updates / (tile * tile)), num_panels = product_depth / steps;
+  const std::string k = fmt::format("(iadd (imul $p {}) $q)", steps);
+  const std::string row = fmt::format("(iadd (imul $i {}) item_x)", items_of_rows()),
+                    column = fmt::format("(iadd (imul item_y {}) $j)", tile),
+                    entry = fmt::format("(iadd (imul $j {}) $i)", tile);
+  const auto over = [this](const char* variable, const std::string& statements) {
+    return unrolled(variable, tile, statements);
+  };
+  const std::string of_a = fmt::format("(load x (iadd (imul {} {}) {}))", k, product_rows(), row),
+                    of_b = fmt::format("(load z (iadd (imul (iadd (imul $batch {}) {}) {}) {}))", product_depth, k,
+                                       product_columns(), column);
+  const std::string update =
+      over("i", fmt::format("(store a $i {})", of_a)) + over("j", fmt::format("(store b $j {})", of_b)) +
+      over("j", over("i", fmt::format("(store w {0} (add (mul (load a $i) (load b $j)) (load w {0})))", entry)));
+  const std::string result =
+      fmt::format("(iadd (imul (iadd (imul $batch {}) {}) {}) {})", product_columns(), column, product_rows(), row);
+  return program("matrix_product", items_of_rows(),
+                 fmt::format("(buffer x global real 0) (buffer z global real 0) (buffer w work real {}) "
+                             "(buffer a work real {}) (buffer b work real {})",
+                             tile * tile, tile, tile),
+                 over("j", over("i", fmt::format("(store w {} (number 0))", entry))) +
+                     fmt::format("(for p {} {} (block {}))", num_panels == 1 ? "unrolled" : "", num_panels,
+                                 unrolled("q", steps, update)) +
+                     over("j", over("i", fmt::format("(store y {} (load w {}))", result, entry))),
+                 items / items_of_rows());
 }
 
 schedule::LoopProgram ProbePrograms::empty() const { return program("empty", 1, "", ""); }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <algorithm>
 #include <string>
 
 #include <rafter/schedule/loop_program.hpp>
@@ -10,6 +11,10 @@ namespace rafter::tune {
 /// through straight text, which compilers of processors turn into vector instructions for several items.
 struct ProbePrograms {
   int items = 128;
+  /// Rows and columns of the tile of a product of matrices that an item sums up: as many as its registers hold.
+  int tile = 8;
+  /// Columns of the first matrix of such a product, and rows of the second one.
+  int product_depth = 128;
 
   /// Numbers that an item loads from each array of memory.
   static constexpr int numbers_per_item = 8;
@@ -27,6 +32,15 @@ struct ProbePrograms {
   /// Runs through shared memory with a barrier after each, argument (y), a number per item: "read" sums, "copy" from
   /// one array to the other and back, "triad" x = y + a x. Arrays have shape (number, item).
   schedule::LoopProgram shared(const std::string& what) const;
+  /// Products of matrices C = A B in double precision, arguments (C, A, B). All batches take the same A, shape (k, row)
+  /// with product_depth and product_rows() of them. Each has product_columns() columns of B, shape (batch, k, column),
+  /// and of C, shape (batch, column, row). Caches keep what items share, so that there is no shared memory with its
+  /// barriers.
+  schedule::LoopProgram matrix_product() const;
+  int product_rows() const { return tile * items_of_rows(); }
+  int product_columns() const { return tile * (items / items_of_rows()); }
+  /// Numbers of B that a batch reads.
+  int product_numbers() const { return product_depth * product_columns(); }
   /// A program that does nothing, argument (y).
   schedule::LoopProgram empty() const;
 
@@ -34,6 +48,12 @@ struct ProbePrograms {
   static double memory_bytes(const std::string& what);
   static double shared_bytes(const std::string& what);
   static double flops(const std::string& what);
+  /// Flops of a batch of products of matrices.
+  double product_flops() const { return 2.0 * product_depth * product_rows() * product_columns(); }
+
+private:
+  /// Items of a group beside each other along the rows, which read and write consecutive numbers.
+  int items_of_rows() const { return std::min(items, 32); }
 };
 
 } // namespace rafter::tune

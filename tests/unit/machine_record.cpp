@@ -144,11 +144,18 @@ TEST(MachineRecord, GathersMayBeMissing) {
   EXPECT_TRUE(with.gathers_faster_by_lane());
 }
 
+TEST(MachineRecord, ProductsOfMatricesMayBeMissing) {
+  const Machine without = made_up();
+  EXPECT_EQ(machine::to_json(without).find("matrix_product"), std::string::npos);
+  EXPECT_EQ(machine::from_json(machine::to_json(without)).matrix_product, Rate{});
+}
+
 TEST(MachineRecord, JsonRoundTripIsExact) {
   Machine machine = made_up();
   machine.peaks[0].fma.one_core = 1e10 / 3;
   machine.vector_gather = {1e9 / 3, 2e9};
   machine.scalar_gather = {1e9, 1e9 / 7};
+  machine.matrix_product = {1e10 / 3, 3e10};
   machine.measured_at = "2024-02-29T12:00:00Z";
   machine.measured_with = "rafter, \"cc\"";
   machine.streamed_bytes = 1LL << 40;
@@ -209,6 +216,7 @@ TEST(MachineProbe, MeasuresEveryRateOfThisMachine) {
   }
   expect_positive(machine.vector_gather, "vector gather");
   expect_positive(machine.scalar_gather, "scalar gather");
+  expect_positive(machine.matrix_product, "products of matrices");
   EXPECT_EQ(machine.nearest_level().name, "L1");
   EXPECT_EQ(machine.memory().name, "memory");
   EXPECT_GE(machine.streamed_bytes, quick.memory_bytes);
@@ -242,6 +250,16 @@ TEST(MachineProbe, ARecordOfAnotherMachineIsMeasuredAgain) {
   EXPECT_EQ(warnings.texts.size(), 1U);
   EXPECT_NE(machine::load_or_probe(quick), foreign);
   EXPECT_TRUE(machine::load());
+}
+
+TEST(MachineProbe, ARecordWithoutProductsOfMatricesIsReadAndMeasuredAgain) {
+  const test::Folder folder;
+  const test::Environment cache("XDG_CACHE_HOME", folder.path().string());
+  Machine older = machine::load_or_probe(quick);
+  older.matrix_product = {};
+  keep(older, test::Folder::files_in(folder.path() / "rafter", ".json").at(0));
+  EXPECT_EQ(machine::load(quick.cores), older);
+  EXPECT_GT(machine::load_or_probe(quick).matrix_product.one_core, 0);
 }
 
 TEST(MachineProbe, RecordIsKeptAndMeasuredAgainWhenDamaged) {
@@ -291,6 +309,7 @@ TEST(MachineRecord, IsEstimatedFromTwoRates) {
   const Machine found = machine::estimated(given, rates);
   EXPECT_EQ(found.peaks.front().fma, rates.fma);
   EXPECT_EQ(found.peaks.front().mul, times(2, peak.mul));
+  EXPECT_EQ(found.matrix_product, times(2, typical.matrix_product));
   EXPECT_EQ(found.memory().triad, rates.triad);
   EXPECT_EQ(found.memory().read, times(3, memory.read));
   EXPECT_EQ(found.nearest_level().bytes, 12345);

@@ -172,6 +172,7 @@ TEST(CostModel, RatesOfBusyMachinesDoNotCount) {
   auto busy = record;
   busy.steadiness = 0.3;
   busy.peaks.front().fma = {1e9, 1e9};
+  busy.matrix_product = {1e9, 1e9};
   busy.levels.back().read = busy.levels.back().triad = {1e8, 1e8};
   EXPECT_EQ(machine::steady(record), record); // a record of a quiet machine is not changed
   auto expected = record;

@@ -51,6 +51,35 @@ TEST(DeviceProbePrograms, KeepTheirNumbersFinite) {
   EXPECT_NEAR(result_of(programs.arithmetic("mul", schedule::Type::real))[0], first * std::pow(1.0625, updates), 1e-9);
 }
 
+void expect_product(const tune::ProbePrograms& of) {
+  const auto depth = static_cast<std::size_t>(of.product_depth), rows = static_cast<std::size_t>(of.product_rows()),
+             columns = static_cast<std::size_t>(of.product_columns());
+  constexpr std::size_t num_batches = 2;
+  std::vector<double> c(num_batches * rows * columns), a(rows * depth), b(num_batches * depth * columns);
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<double>(i % 7);
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<double>(i % 5);
+  std::vector<schedule::Argument> arguments{
+      {.reals = c, .integers = {}}, {.reals = a, .integers = {}}, {.reals = b, .integers = {}}};
+  schedule::interpret_launch(of.matrix_product(), arguments, 0, num_batches);
+  for (std::size_t batch = 0; batch < num_batches; ++batch)
+    for (std::size_t i = 0; i < rows; ++i)
+      for (std::size_t j = 0; j < columns; ++j) {
+        double sum = 0;
+        for (std::size_t k = 0; k < depth; ++k) sum += a[k * rows + i] * b[(batch * depth + k) * columns + j];
+        EXPECT_EQ(c[(batch * columns + j) * rows + i], sum) << batch << " " << i << " " << j;
+      }
+}
+
+TEST(DeviceProbePrograms, MultiplyMatrices) {
+  constexpr tune::ProbePrograms straight{.items = 64, .tile = 2, .product_depth = 8},
+      looped{.items = 2, .tile = 8, .product_depth = 32};
+  EXPECT_EQ(straight.product_rows(), 64);
+  EXPECT_EQ(straight.product_columns(), 4) << "each of 64 items has a tile of 4 numbers";
+  EXPECT_EQ(straight.product_flops(), 2.0 * 64 * 4 * 8);
+  expect_product(straight);
+  expect_product(looped);
+}
+
 TEST(DeviceProbePrograms, HaveNoRacesInSharedMemory) {
   constexpr double count = tune::ProbePrograms::num_shared, turns = tune::ProbePrograms::num_turns;
   EXPECT_EQ(result_of(programs.shared("copy"))[1], 0.5 * count); // all numbers are 0.5
@@ -99,6 +128,7 @@ TEST_F(DeviceRecords, AreMeasuredOnceAndKeptByDeviceAndDriver) {
   expect_positive(record.shared);
   EXPECT_EQ(record.shared.bytes, static_cast<std::int64_t>(capabilities.shared_bytes));
   EXPECT_GT(record.machine.peak_flops(1), 0);
+  EXPECT_GT(record.machine.matrix_product.one_core, 0);
   EXPECT_GT(record.launch_seconds, 0);
   EXPECT_EQ(tune::load_or_probe(device, options), record);
   EXPECT_EQ(num_probes, 1);
@@ -119,6 +149,16 @@ TEST_F(DeviceRecords, ThatAreDamagedAreMeasuredAgain) {
   EXPECT_FALSE(machine::load(device->capabilities()));
   EXPECT_GT(tune::load_or_probe(device, options).launch_seconds, 0);
   EXPECT_TRUE(machine::load(device->capabilities()));
+}
+
+TEST_F(DeviceRecords, WithoutProductsOfMatricesAreReadAndMeasuredAgain) {
+  const auto device = device::make_device("opencl");
+  const tune::DeviceProbeOptions options{.seconds = 0.1, .memory_bytes = std::size_t{1} << 22};
+  auto older = tune::load_or_probe(device, options);
+  older.machine.matrix_product = {};
+  machine::keep(older, device->capabilities());
+  EXPECT_EQ(machine::load(device->capabilities()), older);
+  EXPECT_GT(tune::load_or_probe(device, options).machine.matrix_product.one_core, 0);
 }
 
 TEST_F(DeviceRecords, UnderTheNameOfAnotherDeviceAreNone) {
