@@ -49,8 +49,9 @@ auto fields(SameButConst<schedule::LoopCounts> auto& counts) {
 auto fields(SameButConst<KernelPrograms> auto& programs) {
   auto& g = programs;
   return std::tie(g.seconds, g.is_too_large, g.main, g.setup, g.tensor_program, g.schedule_text, g.loop_program,
-                  g.counts, g.least, g.cell_flops, g.work_bytes, g.data_bytes, g.num_points, g.stored_point_slots,
-                  g.stored_cell_slots, g.setup_flops, g.setup_fields, g.setup_parameters, g.outputs);
+                  g.setup_loop_program, g.counts, g.least, g.cell_flops, g.work_bytes, g.data_bytes, g.num_points,
+                  g.stored_point_slots, g.stored_cell_slots, g.setup_flops, g.setup_fields, g.setup_parameters,
+                  g.outputs);
 }
 
 template <class T>

@@ -50,6 +50,7 @@ struct KernelPrograms {
   std::string tensor_program;                  ///< the tensor program of `main` as text
   std::string schedule_text;                   ///< text of the schedule of `main`
   std::string loop_program;                    ///< the loop program of `main` as text
+  std::string setup_loop_program;              ///< that of `setup`; "" where there is none
   schedule::LoopCounts counts;                 ///< counts of `main` without its instructions
   std::optional<schedule::LeastTraffic> least; ///< absent until somebody has asked for it
   double cell_flops = 0;                       ///< operations per cell of the tensor program

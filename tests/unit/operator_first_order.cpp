@@ -11,6 +11,7 @@
 #include <rafter/form/language.hpp>
 #include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/operator/operator_options.hpp>
+#include <rafter/schedule/counts.hpp>
 #include <tests/support/operator_problems.hpp>
 #include <tests/support/text_device.hpp>
 
@@ -53,7 +54,13 @@ double counted_operations(const CountedCase& of, const char* order, const char* 
       planned({.shared_device = std::make_shared<TextDevice>(),
                .quadrature = {.degree = 2}, // four points on tetrahedra, six on prisms
                .plan = fmt::format("contraction=cell-matrices order={} derivatives={}", order, derivatives)}));
-  return built->blocks.front().kernel.programs.setup_flops;
+  const auto& block = built->blocks.front();
+  const auto& programs = block.kernel.programs;
+  const auto set_up = schedule::read(programs.setup_loop_program);
+  const int cells = set_up.vector_width == 1 ? 1 : block.cells.cells_per_batch;
+  EXPECT_DOUBLE_EQ(schedule::count(set_up).flops / cells, programs.setup_flops)
+      << of.name << ": the text is another one";
+  return programs.setup_flops;
 }
 
 TEST(FirstOrder, OperationsAreAtMostThosePublished) {

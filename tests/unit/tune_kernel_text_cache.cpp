@@ -26,6 +26,7 @@ protected:
     KernelPrograms result;
     result.seconds = 1.0 / 3;
     result.loop_program = "(program)";
+    result.setup_loop_program = "(program of set-up)";
     result.counts.flops = 7;
     result.counts.masked.written_bytes = 8;
     auto& main = result.main;

@@ -227,6 +227,7 @@ void KernelGenerator::add_setup(const tune::LoweredKernel& main, tune::KernelPro
   const auto lowered = lowering_.setup(plan, own_plan, main);
   const int cells = lowered.loops.vector_width == 1 ? 1 : specification_.cell.fields.batches.cells_per_batch;
   result.setup_flops = schedule::count(lowered.loops).flops / cells;
+  result.setup_loop_program = schedule::print(lowered.loops);
   result.setup = generated(lowered, own_plan, plan);
 }
 
