@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 
+#include <bench/first_order_figures.hpp>
 #include <bench/operators.hpp>
 #include <bench/published_first_order.hpp>
 #include <fmt/format.h>
@@ -21,7 +22,9 @@
 #include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
+#include <rafter/schedule/work_arrays.hpp>
 #include <rafter/space/function_space.hpp>
+#include <rafter/tune/device_probe.hpp>
 
 namespace rafter::bench {
 namespace {
@@ -47,7 +50,6 @@ constexpr std::array loop_variants{LoopVariant{"tables", "ahead"}, LoopVariant{"
                                    LoopVariant{"qss", "inside"},   LoopVariant{"sqs", "ahead"},
                                    LoopVariant{"sqs", "inside"},   LoopVariant{"ssq", "ahead"},
                                    LoopVariant{"ssq", "inside"}};
-constexpr std::array published_orders{"qss", "sqs", "ssq"};
 
 std::vector<std::string> left_side_names() {
   std::vector<std::string> result;
@@ -67,41 +69,95 @@ FirstOrderChoices first_order_defaults() {
 }
 std::vector<Option> options_of(FirstOrderChoices& choices) {
   std::vector<Option> options{names_option("--cases", "left sides", choices.cases, left_side_names()),
-                              names_option("--geometry", "cells of the cube", choices.geometries, geometry_names())};
+                              names_option("--geometry", "cells of the cube", choices.geometries, geometry_names()),
+                              device_option(choices.common)};
   for (auto& option : common_options(choices.common)) options.push_back(std::move(option));
   std::erase_if(options, [](const Option& option) { return option.key == "--mesh" || option.key == "--refine"; });
   return options;
 }
 
+/// Adds a column for each platform of the paper.
+void add_platforms(std::vector<Column>& columns, const std::string& end_of_key, const char* header, const char* meaning,
+                   const char* format, double scale = 1) {
+  for (const auto& platform : published_platforms)
+    columns.push_back(
+        {fmt::format("paper_{}_{}", platform.key, end_of_key),
+         {fmt::format(fmt::runtime(header), platform.label), fmt::format(fmt::runtime(meaning), platform.name)},
+         format,
+         scale});
+}
+
+Table published_table() {
+  Table result{.title = "operations, words and times that are published",
+               .columns = {{"paper_operations", {"flop", "table 4"}, "{:6}"},
+                           {"paper_accesses", {"words", "table 4, with the load vector"}, "{:5}"}}};
+  add_platforms(result.columns, "ns", "{}", "nanoseconds for a cell on {}, table 7", "{:7.2f}");
+  result.columns.push_back({"paper_xeon_core_ns",
+                            {"a core", "nanoseconds on a core of Xeon E5-2620: twelve times those of all"},
+                            "{:7.0f}"});
+  return result;
+}
+
+Table estimates_table() {
+  Table result{.title = "estimates: larger of words over the rate of STREAM and operations over that of DGEMM",
+               .columns = {{"estimate_ns", {"ns", "estimate for a cell on this machine"}, "{:7.2f}"},
+                           {"estimate_share", {"share", "estimate over time, in %"}, "{:5.1f}", 100}}};
+  add_platforms(result.columns, "estimate_ns", "{}", "estimate for {} as table 6 prints it, ns", "{:7.2f}");
+  add_platforms(result.columns, "estimate_share", "{} %",
+                "share of table 7 on {}: estimate by tables 4 and 5 over time, in %", "{:4.0f}", 100);
+  return result;
+}
+
+Table memory_table() {
+  return {"numbers of a cell, and their way to and from a device",
+          {{"input_words", {"in", "numbers that are read from memory: map or nodes, coefficients"}, "{:4.0f}"},
+           {"output_words", {"out", "numbers that are written"}, "{:4.0f}"},
+           {"work_words", {"work", "numbers in work arrays of a cell"}, "{:5.0f}"},
+           {"paper_input_words", {"paper in", "the same in table 3: geometry and coefficients"}, "{:4}"},
+           {"paper_output_words", {"out", "the same in table 3: matrix and load vector"}, "{:4}"},
+           {"paper_work_words", {"work", "the same in table 3: qss with one point at a time, ssq"}, "{:5}"},
+           {"paper_all_points_words", {"all points", "qss with the data of all points"}, "{:5}"},
+           {"to_device_ns",
+            {"to device", "nanoseconds to copy what is read to a device with memory of its own"},
+            "{:7.2f}"},
+           {"to_host_ns", {"to host", "nanoseconds to copy what is written from there"}, "{:7.2f}"}}};
+}
+
+Table shared_accesses_table() {
+  return {"accesses of qss to shared memory in table 4, where one array stands there; Rafter's kernels have none there",
+          {{"paper_shared_geometry", {"geometry", "nodes of the cell"}, "{:5}"},
+           {"paper_shared_coefficients", {"coefficients", "of the form"}, "{:5}"},
+           {"paper_shared_functions", {"functions", "shape functions and their derivatives"}, "{:5}"},
+           {"paper_shared_matrix", {"matrix", "matrix and load vector"}, "{:5}"}}};
+}
+
 Layout first_order_layout() {
-  return {
+  Layout result{
       .suite = "first-order",
       .title = "matrices of cells, computed and stored in all orders of the loops",
-      .columns = {{"case", {"case", "cells and left side"}, "{:<22}"},
-                  degree_column(),
-                  {"order", {"order", "loops over points (q) and functions (s), or tables of products"}, "{:<6}"},
-                  {"derivatives",
-                   {"deriv.", "physical derivatives of all functions ahead of the loops, or inside them"},
-                   "{:<6}"},
-                  {"operations", {"flop", "operations that are executed for a cell"}, "{:6.0f}"},
-                  {"accesses", {"words", "numbers that are read and written for a cell"}, "{:5.0f}"},
-                  {"ns", {"ns", "nanoseconds for a cell"}, "{:7.2f}"},
-                  spread_column(),
-                  {"bound_ns",
-                   {"bound", "larger of words over the rate of STREAM and operations over the peak"},
-                   "{:6.2f}"},
-                  {"share", {"share", "bound over time, in %"}, "{:5.1f}", 100},
-                  {"best", {"best", "*: fastest of its case"}, "{:<4}"},
-                  {"paper_ns", {"Xeon", "nanoseconds that are published for twelve cores of Xeon E5-2620"}, "{:>7}"}},
-      .tables =
-          {{"operations and words that are published",
-            {{"paper_core_ns", {"a core", "nanoseconds on a core of Xeon E5-2620: twelve times those of all"}, "{:>7}"},
-             {"paper_operations", {"flop", "table 4"}, "{:>6}"},
-             {"paper_accesses", {"words", "table 4, with the load vector"}, "{:>5}"},
-             {"paper_phi_ns", {"Phi", "nanoseconds on a Xeon Phi 5110P, table 7"}, "{:>7}"},
-             {"paper_kepler_ns", {"K20m", "nanoseconds on a Tesla K20m, table 7"}, "{:>7}"}}}},
+      .columns =
+          {{"case", {"case", "cells and left side"}, "{:<22}"},
+           degree_column(),
+           {"order", {"order", "loops over points (q) and functions (s), or tables of products"}, "{:<6}"},
+           {"derivatives",
+            {"deriv.", "physical derivatives of all functions ahead of the loops, or inside them"},
+            "{:<6}"},
+           {"operations", {"flop", "operations that are executed for a cell"}, "{:6.0f}"},
+           {"accesses", {"words", "numbers that are read and written for a cell"}, "{:5.0f}"},
+           {"ns", {"ns", "nanoseconds for a cell"}, "{:7.2f}"},
+           spread_column(),
+           {"bound_ns", {"bound", "larger of words over the rate of STREAM and operations over the peak"}, "{:6.2f}"},
+           {"share", {"share", "bound over time, in %"}, "{:5.1f}", 100},
+           {"estimate_ns",
+            {"est.", "estimate: the bound with the rate of dense products in place of the peak"},
+            "{:6.2f}"},
+           {"best", {"best", "*: fastest of its case"}, "{:<4}"},
+           {"paper_xeon_ns", {"Xeon", "nanoseconds that are published for twelve cores of Xeon E5-2620"}, "{:7.2f}"}},
+      .tables = {published_table(), estimates_table(), memory_table(), shared_accesses_table()},
       .identity = {"case", "degree", "order", "derivatives"},
       .figure = "mcells_per_second"};
+  for (auto& table : best_figure_tables()) result.tables.push_back(std::move(table));
+  return result;
 }
 
 /// Every cell has one of a few sets of coefficients, and numbers of its own in memory.
@@ -146,32 +202,87 @@ double words_read(const op::GeneratedForm& built, int coefficients) {
   return geometry * dim + coefficients;
 }
 
-/// The figures of a variant that are published, if any.
-void add_published(Json& row, const std::string& name, const std::string& order, int degree) {
-  for (const char* key :
-       {"paper_ns", "paper_core_ns", "paper_operations", "paper_accesses", "paper_phi_ns", "paper_kepler_ns"})
-    row[key] = "-";
-  const auto found = std::ranges::find_if(published_integration, [&](const auto& of) { return of.problem == name; });
-  const auto place = std::ranges::find(published_orders, order);
-  if (found == published_integration.end() || place == published_orders.end() || degree != 1) return;
-  const auto i = static_cast<std::size_t>(place - published_orders.begin());
-  row["paper_ns"] = found->xeon_ns[i];
-  row["paper_core_ns"] = std::round(found->xeon_ns[i] * published_xeon_cores); // three digits are published
-  row["paper_operations"] = found->operations[i];
-  row["paper_accesses"] = found->accesses;
-  row["paper_phi_ns"] = found->phi_ns[i];
-  row["paper_kepler_ns"] = found->kepler_ns[i];
+/// Numbers in the work arrays of a cell, and these arrays.
+void add_work_arrays(Json& row, const tune::KernelPrograms& programs) {
+  double sum = 0;
+  row["work_arrays"] = Json::array();
+  for (const auto& array : schedule::work_arrays(schedule::read(programs.setup_loop_program))) {
+    const double words = array.bytes / 8 / programs.setup.vector_width; // lanes have a cell each
+    sum += words;
+    row["work_arrays"].push_back(
+        {{"name", array.name}, {"words", words}, {"lives_in", array.loop}, {"in_registers", array.is_in_registers}});
+  }
+  row["work_words"] = sum;
 }
 
-void measure_case(Report& report, const FirstOrderChoices& choices, const LeftSide& problem, const SpaceChoice& choice,
-                  const std::shared_ptr<device::Device>& device) {
-  const Case of_space{.name = problem.name, .description = {}, .form = {}};
-  SpaceChoice tagged = choice;
-  tagged.mesh = tagged_mesh(make_space(of_space, choice));
-  const auto space = make_space(of_space, tagged);
-  const auto& group = space->mesh().groups.front();
-  const auto name = fmt::format("{}-{}", element::name(group.shape), problem.name);
-  const auto form = make_left_side(problem, space);
+/// The figures of a variant that are published, if any.
+void add_published(Json& row, std::size_t problem, std::size_t order) {
+  const auto& published = published_integration[problem];
+  row["paper_operations"] = published.operations[order];
+  row["paper_accesses"] = published.input_words() + published.output_words();
+  row["paper_input_words"] = published.input_words();
+  row["paper_output_words"] = published.output_words();
+  if (published_orders[order] == "ssq") row["paper_work_words"] = published.entry_words;
+  if (published_orders[order] == "qss") {
+    row["paper_work_words"] = published.point_words;
+    row["paper_all_points_words"] = published.all_points_words;
+    row["paper_shared_geometry"] = published.shared_geometry;
+    row["paper_shared_coefficients"] = published.shared_coefficients;
+    row["paper_shared_functions"] = published.shared_functions;
+    row["paper_shared_matrix"] = published.shared_matrix;
+  }
+  for (const auto& platform : published_platforms) {
+    const auto key = fmt::format("paper_{}_", platform.key);
+    const double ns = platform.times[problem][order];
+    row[key + "ns"] = ns;
+    row[key + "core_ns"] = platform.rates.cores * ns;
+    row[key + "estimate_ns"] = platform.estimates[problem][order];
+    row[key + "estimate_share"] = platform.share(problem, order);
+  }
+}
+
+IntegrationRates rates_of_run(const machine::Machine& machine, const Settings& settings,
+                              const std::shared_ptr<device::Device>& device) {
+  const bool is_on_host = device->capabilities().description.empty();
+  return is_on_host ? rates_of(machine, settings.threads) : rates_of(tune::load_or_probe(device));
+}
+
+/// Counts of a variant, and times that follow from them.
+IntegrationCounts add_counts(Json& row, const op::GeneratedForm& built, int coefficients,
+                             const IntegrationRates& rates) {
+  const auto& programs = built.blocks.front().kernel.programs;
+  const IntegrationCounts counts{.operations = programs.setup_flops,
+                                 .input_words = words_read(built, coefficients),
+                                 .output_words = static_cast<double>(programs.stored_cell_slots)};
+  const double memory = counts.bytes() / rates.stream_bytes, arithmetic = counts.operations / rates.peak_flops;
+  row["operations"] = counts.operations;
+  row["accesses"] = counts.input_words + counts.output_words;
+  row["input_words"] = counts.input_words;
+  row["output_words"] = counts.output_words;
+  add_work_arrays(row, programs);
+  row["bound_ns"] = 1e9 * std::max(memory, arithmetic);
+  row["limited_by"] = memory > arithmetic ? "memory" : "compute";
+  if (const auto estimate = estimated_ns(counts, rates)) row["estimate_ns"] = *estimate;
+  if (rates.bytes_to_device > 0) {
+    row["to_device_ns"] = copy_ns(counts.input_words, rates.bytes_to_device);
+    row["to_host_ns"] = copy_ns(counts.output_words, rates.bytes_to_host);
+  }
+  return counts;
+}
+
+void add_times(Json& row, const base::Timing& timing, double cells) {
+  const double ns = 1e9 * timing.median / cells, bound_ns = row["bound_ns"].get<double>();
+  row["ns"] = ns;
+  row["seconds"] = timing.median;
+  row["bound_seconds"] = 1e-9 * bound_ns * cells;
+  row["mcells_per_second"] = 1e-6 * cells / timing.median;
+  row["spread"] = timing.spread();
+  row["share"] = bound_ns / ns;
+  if (row.contains("estimate_ns")) row["estimate_share"] = row["estimate_ns"].get<double>() / ns;
+}
+
+/// The operators of all variants, whose matrices agree.
+std::vector<op::Operator> make_operators(const form::Form& form, const std::shared_ptr<device::Device>& device) {
   std::vector<op::Operator> operators;
   for (const auto& variant : loop_variants) {
     operators.emplace_back(form,
@@ -189,54 +300,59 @@ void measure_case(Report& report, const FirstOrderChoices& choices, const LeftSi
     if (!(different[v] < bound))
       throw base::InternalError(fmt::format("bench first-order: order={} derivatives={} differs by {}",
                                             loop_variants[v].order, loop_variants[v].derivatives, different[v]));
+  return operators;
+}
+
+/// Seconds of set-up, shape (variant, round).
+std::vector<std::vector<double>> set_up_times(std::vector<op::Operator>& operators, const Settings& settings,
+                                              const std::shared_ptr<device::Device>& device) {
   std::vector<std::function<void()>> calls;
   for (auto& A : operators)
     calls.emplace_back([&A, value = 1.0]() mutable { // another value, so that matrices are computed again
       A.set("s", value = value == 1 ? 2 : 1);
       A.refresh();
     });
-  const int threads = choices.common.threads;
-  auto sampling = choices.common.sampling;
-  sampling.threads = threads;
+  auto sampling = settings.sampling;
+  sampling.threads = settings.threads;
   if (!device->shares_host_memory()) sampling.finish = [&] { device::finish(*device); };
-  const auto samples = base::sample(calls, sampling);
+  return base::sample(calls, sampling);
+}
+
+void measure_case(Report& report, const FirstOrderChoices& choices, const LeftSide& problem, const SpaceChoice& choice,
+                  const std::shared_ptr<device::Device>& device, const IntegrationRates& rates) {
+  const Case of_space{.name = problem.name, .description = {}, .form = {}};
+  SpaceChoice tagged = choice;
+  tagged.mesh = tagged_mesh(make_space(of_space, choice));
+  const auto space = make_space(of_space, tagged);
+  const auto& group = space->mesh().groups.front();
+  const auto name = fmt::format("{}-{}", element::name(group.shape), problem.name);
+  auto operators = make_operators(make_left_side(problem, space), device);
+  const auto samples = set_up_times(operators, choices.common, device);
 
   // Equal cells share what set-up stores: those count whose matrices are computed.
   const auto& block = operators.front().built().blocks.front();
   const auto cells = std::min(static_cast<double>(group.num_cells()),
                               static_cast<double>(block.rows.count()) * block.cells.cells_per_batch);
-  const auto& machine = report.machine();
+  const auto published = published_problem(name, choice.degree);
   std::vector<Json> rows;
+  std::vector<IntegrationCounts> counts;
   for (std::size_t v = 0; v < loop_variants.size(); ++v) {
-    const auto& built = operators[v].built();
-    const auto& programs = built.blocks.front().kernel.programs;
-    const auto timing = base::timing_of(samples[v]);
-    const double words = words_read(built, problem.coefficients) + programs.stored_cell_slots;
-    const double memory = 8 * words / machine.rate(machine.memory().triad, threads),
-                 arithmetic = programs.setup_flops / machine.peak_flops(threads);
-    const double bound_ns = 1e9 * std::max(memory, arithmetic);
     Json row{{"case", name},
              {"degree", choice.degree},
              {"order", loop_variants[v].order},
              {"derivatives", loop_variants[v].derivatives},
              {"number", v + 1},
              {"cells", group.num_cells()},
-             {"operations", programs.setup_flops},
-             {"accesses", words},
-             {"ns", 1e9 * timing.median / cells},
-             {"seconds", timing.median},
-             {"bound_seconds", 1e-9 * bound_ns * cells},
-             {"mcells_per_second", 1e-6 * cells / timing.median},
-             {"spread", timing.spread()},
-             {"bound_ns", bound_ns},
-             {"limited_by", memory > arithmetic ? "memory" : "compute"},
-             {"share", bound_ns / (1e9 * timing.median / cells)},
              {"best", ""}};
-    add_published(row, name, loop_variants[v].order, choice.degree);
+    counts.push_back(add_counts(row, operators[v].built(), problem.coefficients, rates));
+    add_times(row, base::timing_of(samples[v]), cells);
+    const auto order = published_order(loop_variants[v].order);
+    if (published && order) add_published(row, *published, *order);
     rows.push_back(std::move(row));
   }
-  auto& best = *std::ranges::min_element(rows, {}, [](const Json& row) { return row["ns"].get<double>(); });
-  best["best"] = "*";
+  const auto best = std::ranges::min_element(rows, {}, [](const Json& row) { return row["ns"].get<double>(); });
+  (*best)["best"] = "*";
+  add_best_figures(*best, counts[static_cast<std::size_t>(best - rows.begin())], rates, published);
   for (auto& row : rows) report.add(std::move(row));
 }
 
@@ -247,18 +363,20 @@ int run_first_order(std::span<const std::string> arguments) {
   parse("first-order", arguments, options_of(choices));
   const auto device = device::make_device(choices.common.device, choices.common.threads);
   Report report(first_order_layout(), choices.common, arguments);
+  const auto rates = rates_of_run(report.machine(), choices.common, device);
   for (const auto& geometry : choices.geometries)
     for (const auto& problem : left_sides) {
       if (std::ranges::find(choices.cases, problem.name) == choices.cases.end()) continue;
       for (const int degree : choices.common.degrees)
         for (const double size : choices.common.million_dofs)
-          measure_case(report, choices, problem, {.degree = degree, .million_dofs = size, .geometry = geometry},
-                       device);
+          measure_case(report, choices, problem, {.degree = degree, .million_dofs = size, .geometry = geometry}, device,
+                       rates);
     }
-  const std::array plots{report::Plot{"share of the bound, in the order of the table",
-                                      {"variant", false, true},
-                                      {"bound / time"},
-                                      series(report.rows(), {"case"}, "number", "share")}};
+  auto plots = best_figure_plots(report.rows());
+  plots.insert(plots.begin(), report::Plot{"share of the bound, in the order of the table",
+                                           {"variant", false, true},
+                                           {"bound / time"},
+                                           series(report.rows(), {"case"}, "number", "share")});
   return report.finish(plots);
 }
 

@@ -25,8 +25,12 @@ class Suites(command_test.CommandTest):
         with open(self.path("rows.json"), encoding="utf-8") as file:
             return result.stdout, json.load(file)["rows"]
 
+    def machine(self):
+        with open(self.path("rows.json"), encoding="utf-8") as file:
+            return json.load(file)["machine"]
+
     def test_first_order_integration(self):
-        text, rows = self.bench("first-order")
+        text, rows = self.bench("first-order", "--plot", "figures.svg")
         self.assertEqual([row["order"] for row in rows[:7]], ["tables", "qss", "qss", "sqs", "sqs", "ssq", "ssq"])
         cases = ["tetrahedron-poisson", "tetrahedron-convection", "prism-poisson", "prism-convection"]
         self.assertEqual(list(dict.fromkeys(row["case"] for row in rows)), cases)
@@ -36,7 +40,58 @@ class Suites(command_test.CommandTest):
             self.assertGreater(row["ns"], 0)
             if row["order"] != "tables":
                 self.assertLessEqual(row["accesses"], row["paper_accesses"], row)
-        self.assertIn("Xeon", text)
+        for title in ("published", "estimates", "numbers of a cell", "shared memory", "figure 4", "figure 5", "a core in use"):
+            self.assertIn(title, text)
+        with open(self.path("figures.svg"), encoding="utf-8") as file:
+            plots = file.read()
+        for name in ("figure 3", "figure 4", "figure 5", "this machine", "a core of this machine", "2 x Xeon E5-2620", "Xeon Phi 5110P",
+                     "Tesla K20m"):
+            self.assertIn(name, plots)
+        self.check_estimates(rows)
+        self.check_words(rows)
+        self.check_best(rows)
+
+    def check_estimates(self, rows):
+        machine = self.machine()
+        stream, product = machine["levels"][-1]["triad"]["one_core"], machine["matrix_product"]["one_core"]
+        for row in rows:
+            estimate = 1e9 * max(8 * row["accesses"] / stream, row["operations"] / product)
+            self.assertAlmostEqual(row["estimate_ns"] / estimate, 1, 9, row)
+            self.assertAlmostEqual(row["estimate_share"] * row["ns"] / estimate, 1, 9, row)
+        prism = next(row for row in rows if row["case"] == "prism-poisson" and row["order"] == "ssq")
+        self.assertEqual([prism[f"paper_{key}_estimate_ns"] for key in ("xeon", "phi", "kepler")], [304.87, 57.87, 49.89])
+        self.assertEqual([prism[f"paper_{key}_ns"] for key in ("xeon", "phi", "kepler")], [385.33, 101.2, 94.99])
+
+    def check_words(self, rows):
+        nodes, least = {"tetrahedron": 12, "prism": 18}, {}
+        for row in rows:
+            shape, problem = row["case"].split("-")
+            coefficients = 16 if problem == "convection" else 0
+            self.assertEqual(row["input_words"], nodes[shape] + coefficients, row)
+            size = {"tetrahedron": 4, "prism": 6}[shape]
+            self.assertEqual(row["output_words"], size * (size + 1) // 2 if problem == "poisson" else size * size, "halves of symmetric matrices")
+            self.assertEqual(row["accesses"], row["input_words"] + row["output_words"], row)
+            self.assertAlmostEqual(row["work_words"], sum(array["words"] for array in row["work_arrays"]), 9, row)
+            self.assertNotIn("to_device_ns", row, "the host copies nothing")
+            self.assertNotIn("to_host_ns", row)
+            if shape == "prism" and row["order"] != "tables":
+                least[row["case"], row["order"]] = min(row["work_words"], least.get((row["case"], row["order"]), row["work_words"]))
+            if row["order"] == "qss":
+                self.assertLess(row["paper_work_words"], row["paper_all_points_words"], row)
+            if row["order"] == "sqs":
+                self.assertNotIn("paper_work_words", row, "the paper has none")
+        for case in ("prism-poisson", "prism-convection"):  # the less is computed at once, the less is held
+            words = [least[case, order] for order in ("ssq", "sqs", "qss")]
+            self.assertEqual(words, sorted(words), case)
+            self.assertGreater(words[0], 0)
+
+    def check_best(self, rows):
+        for row in rows:
+            self.assertEqual("best_gflops" in row, row["best"] == "*", row)
+            if row["best"] == "*":
+                self.assertAlmostEqual(row["best_gflops"], row["operations"] / row["ns"], 9)
+                self.assertAlmostEqual(row["best_gbytes_per_second"], 8 * row["accesses"] / row["ns"], 9)
+                self.assertEqual(row["best_core_gflops"], row["best_gflops"], "one thread")
 
     def test_ways_to_store_an_operator(self):
         _, rows = self.bench("storages", "--geometry", "cartesian,curved-tetrahedra", "--degrees", "1", "--cases", "bp1,bp3")

@@ -85,11 +85,13 @@ class Devices(command_test.CommandTest):
         record = json.loads(first.stdout)
         self.assertGreater(record["device"]["launch_seconds"], 0)
         self.assertGreater(record["device"]["bytes_to_device_per_second"], 0)
+        self.assertGreater(record["matrix_product"]["one_core"], 0)
         self.assertEqual([record["levels"][0]["name"], record["levels"][-1]["name"]], ["registers", "memory"])
         self.assertEqual(self.run_rafter("machine", "--device", "opencl", "--json").stdout, first.stdout)
         text = self.run_rafter("machine", "--device", "opencl").stdout
         self.assertIn(record["model"], text)
         self.assertIn("shared memory", text)
+        self.assertIn(f"products of dense matrices of doubles: {1e-9 * record['matrix_product']['one_core']:.1f} GFLOP/s", text)
         self.assertRegex(self.run_rafter("doctor").stdout, r"GFLOP/s, \d+\s+GB/s")
 
     def test_devices_of_the_host_have_no_record_and_are_not_tuned(self):
@@ -199,6 +201,20 @@ class Devices(command_test.CommandTest):
         self.require_opencl()
         rows = self.bench("axlocal", "--degrees", "1", "--equations", "poisson", "--kernels", "baseline,trilinear")
         self.assertLess(max(row.get("difference", 0) for row in rows), 1e-12)
+
+    def test_integration_has_the_rates_and_copies_of_the_device(self):
+        self.require_opencl()
+        rows = self.bench("first-order", "--cases", "poisson", "--geometry", "curved-prisms")
+        record = json.loads(self.run_rafter("machine", "--device", "opencl", "--json").stdout)
+        stream, product, device = record["levels"][-1]["triad"]["one_core"], record["matrix_product"]["one_core"], record["device"]
+        for row in rows:
+            self.assertAlmostEqual(row["estimate_ns"] / max(8 * row["accesses"] / stream, row["operations"] / product), 1e9, 0)
+            self.assertEqual("to_device_ns" in row, not device["has_unified_memory"], row)
+            if "to_device_ns" in row:
+                self.assertAlmostEqual(row["to_device_ns"] * device["bytes_to_device_per_second"], 8e9 * row["input_words"], -3)
+                self.assertAlmostEqual(row["to_host_ns"] * device["bytes_to_host_per_second"], 8e9 * row["output_words"], -3)
+        (best,) = (row for row in rows if row["best"] == "*")
+        self.assertAlmostEqual(best["best_core_gflops"] * device["num_compute_units"], best["best_gflops"], 9)
 
     def test_rows_whose_plans_need_the_host_are_left_out_or_refused(self):
         self.require_opencl()
