@@ -51,7 +51,8 @@ Contraction BasisTables::contraction() const {
   if (!is_grid()) return modes_ ? Contraction::modal : Contraction::dense;
   switch (input_.contraction) { // one that is not of grids becomes the usual one; a new one has to say what it becomes
   case Contraction::per_derivative:
-    return Contraction::per_derivative;
+  case Contraction::slice_wise:
+    return input_.contraction;
   case Contraction::dense:
   case Contraction::modal:
   case Contraction::collocated:
@@ -151,7 +152,8 @@ bool BasisTables::is_collocated(const Element& element) const {
   bool has_enough_points = true;
   for (std::size_t axis = 0; axis < extents.size(); ++axis)
     has_enough_points &= static_cast<int>(lines_[axis].points.size()) >= extents[axis];
-  return input_.contraction != Contraction::per_derivative && has_enough_points;
+  return input_.contraction != Contraction::per_derivative && input_.contraction != Contraction::slice_wise &&
+         has_enough_points;
 }
 
 bool BasisTables::is_nodal(const Element& element, int axis) const {

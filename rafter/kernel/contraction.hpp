@@ -14,9 +14,11 @@ enum class Contraction : std::uint8_t {
   collocated, ///< sum factorisation that interpolates once and differentiates in the points with the square 1D matrix
   separable, ///< integrals along each axis as 1D matrices, for tensor cells with coefficients that are constant on each
   pointwise, ///< cell matrices alone: sums over points and pairs of functions, by their physical derivatives
-  cell_matrices ///< no reference matrices: products with the matrix of each cell, which set-up stores
+  cell_matrices, ///< no reference matrices: products with the matrix of each cell, which set-up stores
+  slice_wise ///< per derivative, but what slots have in common is contracted once; from the last axis on and back, so
+             ///< that what lies between needs no more than the points of a layer
 };
-constexpr Contraction last_contraction = Contraction::cell_matrices;
+constexpr Contraction last_contraction = Contraction::slice_wise;
 std::string_view name(Contraction contraction);
 inline bool has_dense_products(Contraction contraction) {
   return contraction == Contraction::dense || contraction == Contraction::modal;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/kernel/program_steps.hpp>
+#include <rafter/kernel/reference_matrices.hpp>
 
 namespace rafter::kernel {
 
@@ -73,6 +74,7 @@ private:
     steps_.read(steps_.add_access(std::move(access)), dofs);
     if (!program_.is_grid()) return evaluate_dense(dofs, element, folding, {wanted.begin(), wanted.end()}, name);
     if (tables_.is_collocated(element)) return evaluate_collocated(dofs, element, wanted, name);
+    if (program_.contraction == Contraction::slice_wise) return evaluate_slice_wise(dofs, element, wanted, name);
     Slots result;
     for (const auto& slot : wanted) {
       const std::string target = fmt::format("{}_{}", name, slot.first + 1);
@@ -94,6 +96,33 @@ private:
     if (folding && tables_.point_folding()) steps_.butterfly(array, *tables_.point_folding());
     Slots result;
     for (std::size_t s = 0; s < slots.size(); ++s) result[slots[s]] = {array, 0, static_cast<int>(s)};
+    return result;
+  }
+  /// From the last axis on: slots have the more contractions in common, the later their derivatives differ.
+  Slots evaluate_slice_wise(int dofs, const Element& element, const std::set<BasisSlot>& wanted,
+                            const std::string& name) {
+    Slots result;
+    std::map<std::vector<int>, int> known; // arrays by the matrices that made them, -1 for identities
+    for (const auto& slot : wanted) {
+      const auto factors = tables_.factors(element, slot, false);
+      const std::string derivative = fmt::format("d{}", slot.first);
+      int array = dofs;
+      std::vector<int> matrices;
+      for (int axis = program_.tdim - 1; axis >= 0; --axis) {
+        const auto& factor = factors[static_cast<std::size_t>(axis)];
+        matrices.push_back(is_identity(factor) ? -1 : steps_.add_matrix(factor));
+        if (matrices.back() < 0) continue;
+        const auto [found, is_new] = known.try_emplace(matrices, -1);
+        if (is_new)
+          found->second = steps_.contract(array,
+                                          {.rows = {program_.point_axes[matrices.size() - 1]},
+                                           .cols = {steps_.axis_along(array, axis)},
+                                           .members = {matrices.back()}},
+                                          fmt::format("{}_{}{}", name, axis, slot.first < axis ? "" : derivative));
+        array = found->second;
+      }
+      result[slot] = {array, 0, 0};
+    }
     return result;
   }
   Slots evaluate_collocated(int dofs, const Element& element, const std::set<BasisSlot>& wanted,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <set>
 #include <tuple>
 
@@ -43,6 +44,7 @@ public:
     const bool is_by_points = program_.is_grid() && (tables_.is_collocated(element) || is_weighed());
     const int result = !program_.is_grid()                                 ? dense(slots, element, name)
                        : is_by_points && slots.begin()->first.second == -2 ? collocated(slots, element, f)
+                       : program_.contraction == Contraction::slice_wise   ? slice_wise(slots, element, f)
                                                                            : chains(slots, element, f);
     const auto folding = tables_.dof_folding(element);
     steps_.write(steps_.add_access({.kind = AccessKind::output,
@@ -106,6 +108,39 @@ private:
       accumulate = true;
     }
     return result;
+  }
+  /// From the first axis on: what has the same matrices along all axes that follow is added up.
+  int slice_wise(const Slots& places, const Element& element, std::size_t f) {
+    struct Part {
+      int array;
+      std::vector<int> matrices; ///< by which it is still to be contracted
+      int derivative = -1;       ///< the reference axis along which it is, for its name
+    };
+    std::vector<Part> parts;
+    for (const auto& [slot, place] : places) {
+      parts.push_back({place.array, {}, slot.first});
+      for (const auto& factor : tables_.factors(element, slot, true))
+        parts.back().matrices.push_back(steps_.add_matrix(factor));
+    }
+    auto rows = dof_axes(program_, tables_, element);
+    std::ranges::reverse(rows); // the first axis comes first
+    for (int axis = 0; axis < program_.tdim; ++axis) {
+      std::vector<Part> sums;
+      for (const auto& [array, matrices, derivative] : parts) {
+        const std::vector<int> others(matrices.begin() + 1, matrices.end());
+        const auto sum = std::ranges::find(sums, others, &Part::matrices);
+        const bool is_new = sum == sums.end();
+        const std::string suffix = derivative > axis ? fmt::format("d{}", derivative) : "";
+        const int target = steps_.contract(array,
+                                           {.rows = {rows[static_cast<std::size_t>(axis)]},
+                                            .cols = {steps_.axis_along(array, axis)},
+                                            .members = {matrices.front()}},
+                                           fmt::format("r{}_{}{}", f, axis, suffix), is_new ? -1 : sum->array, !is_new);
+        if (is_new) sums.push_back({target, others, derivative});
+      }
+      parts = std::move(sums);
+    }
+    return parts.front().array;
   }
   /// Adds the steps for B^T W (f_value + sum_a W^-1 D_a^T W f_a), f_a being what multiplies derivative a of the test
   /// function.

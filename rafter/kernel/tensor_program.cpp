@@ -29,7 +29,7 @@ bool has_tensor_factors(element::Shape shape, const CellFields& fields) {
 namespace {
 
 constexpr std::array contraction_names{"dense",     "modal",     "per-derivative", "collocated",
-                                       "separable", "pointwise", "cell-matrices"};
+                                       "separable", "pointwise", "cell-matrices",  "slice-wise"};
 static_assert(contraction_names.size() == static_cast<std::size_t>(last_contraction) + 1);
 constexpr std::array step_names{"read", "contract", "multiply", "evaluate cell", "evaluate", "write"};
 

@@ -110,8 +110,10 @@ bool has_equal_extents(const kernel::TensorProgram& program) {
 }
 
 std::optional<CollocatedStages> collocated_stages(const kernel::TensorProgram& program) {
-  if (!program.is_grid() || program.contraction == kernel::Contraction::per_derivative ||
-      program.contraction == kernel::Contraction::separable)
+  using kernel::Contraction;
+  const auto is_by = [&](Contraction contraction) { return program.contraction == contraction; };
+  if (!program.is_grid() || is_by(Contraction::per_derivative) || is_by(Contraction::slice_wise) ||
+      is_by(Contraction::separable))
     return std::nullopt;
   const auto is_matrix = [](const kernel::FieldUse& use) { return use.trial_element != nullptr; };
   if (std::ranges::any_of(program.outputs, is_matrix)) return std::nullopt;

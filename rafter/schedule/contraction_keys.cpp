@@ -70,7 +70,7 @@ std::span<const ContractionKeys> contraction_keys() {
       ContractionKeys{Contraction::dense, of_dense_products}, ContractionKeys{Contraction::modal, of_dense_products},
       ContractionKeys{Contraction::per_derivative, of_lines}, ContractionKeys{Contraction::collocated, of_lines},
       ContractionKeys{Contraction::separable, of_lines},      ContractionKeys{Contraction::pointwise, of_points},
-      ContractionKeys{Contraction::cell_matrices, of_points}};
+      ContractionKeys{Contraction::cell_matrices, of_points}, ContractionKeys{Contraction::slice_wise, of_lines}};
   static_assert(table.size() == static_cast<std::size_t>(kernel::last_contraction) + 1);
   return table;
 }

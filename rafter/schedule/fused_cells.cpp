@@ -37,10 +37,7 @@ public:
                 int points_in_lanes)
       : program_(*input.program), plan_(plan), stages_(stages), points_in_lanes_(points_in_lanes),
         last_(program_.tdim - 1) {
-    const int points = program_.points_along(0),
-              in_line = points_in_lanes > 0 ? (points + points_in_lanes - 1) / points_in_lanes : points;
-    // The loop over a line is unrolled where the QFunction is short, so that the line stays in registers.
-    is_unrolled_ = num_statements_at_points(input, plan, cell_place, points_in_lanes > 0) * in_line <= 320;
+    is_unrolled_ = has_unrolled_lines(input, plan, cell_place, points_in_lanes);
     result_.cell_place = cell_place;
     place_lines();
     if (points_in_lanes_ > 0) place_dofs();
@@ -235,6 +232,13 @@ private:
 };
 
 } // namespace
+
+bool has_unrolled_lines(const LoweringInput& input, const Plan& plan, CellPlace cell_place, int points_in_lanes) {
+  constexpr int most_statements = 320;
+  const int points = input.program->points_along(0),
+            in_line = points_in_lanes > 0 ? (points + points_in_lanes - 1) / points_in_lanes : points;
+  return num_statements_at_points(input, plan, cell_place, points_in_lanes > 0) * in_line <= most_statements;
+}
 
 Schedule schedule_fused(const LoweringInput& input, const Plan& plan, CellPlace cell_place,
                         const CollocatedStages& stages) {

@@ -17,4 +17,8 @@ Schedule schedule_fused(const LoweringInput& input, const Plan& plan, CellPlace 
 /// and written with cells in the lanes.
 Schedule schedule_fused_points(const LoweringInput& input, const Plan& plan, const CollocatedStages& stages);
 
+/// Says whether the loop over the points of a line is written out: where the QFunction is short, so that the line stays
+/// in registers. `points_in_lanes`: number of lanes where points stand there; 0: cells do.
+bool has_unrolled_lines(const LoweringInput& input, const Plan& plan, CellPlace cell_place, int points_in_lanes);
+
 } // namespace rafter::schedule

@@ -3,6 +3,7 @@
 #include <rafter/schedule/planning_problem.hpp>
 #include <rafter/schedule/separable_cells.hpp>
 #include <rafter/schedule/simd_cells.hpp>
+#include <rafter/schedule/slice_cells.hpp>
 #include <rafter/schedule/steps_in_turn.hpp>
 
 namespace rafter::schedule {
@@ -15,6 +16,7 @@ std::optional<Schedule> schedule_cells(const LoweringInput& input, const Plan& p
     if (program.contraction == kernel::Contraction::separable) return schedule_separable(program, plan, cell_place);
     if (const auto stages = collocated_stages(program)) return schedule_fused(input, plan, cell_place, *stages);
   }
+  if (auto slices = schedule_slices(input, plan, cell_place)) return slices;
   return steps_in_turn(*input.program, plan, cell_place, plan[key::subbatches]);
 }
 

@@ -121,6 +121,36 @@ TEST(Flops, OneChainPerDerivativeCostsMoreThanCollocationFromDegreeTwoOn) {
   }
 }
 
+TEST(Flops, SliceWiseGradientsHaveTwoThreeAndThreeContractionsEachWay) {
+  // A line of n numbers of the dofs becomes q at the points; two parts are added on the way back, so that lines along
+  // the last axis are two there, too.
+  for (int degree = 1; degree <= 8; ++degree) {
+    const double n = degree + 1, q = degree + 2;
+    const double forward = (2 * q * n * n + 3 * q * q * n + 3 * q * q * q) * (2 * n - 1);
+    const double backward = (3 * n * q * q + 3 * n * n * q + 2 * n * n * n) * (2 * q - 1);
+    const double added = n * n * q + n * n * n; // where sums begin with what is there
+    for (const int components : {1, 3}) {
+      const auto program = stored(components == 1 ? test::laplace() : test::elasticity(3), Shape::hexahedron, degree,
+                                  degree + 2, Contraction::slice_wise, components == 1 ? 0 : components);
+      EXPECT_EQ(count_contraction_flops(program), components * (forward + backward + added)) << degree;
+    }
+  }
+}
+
+TEST(Flops, SliceWiseProgramsContractWhatDerivativesShareOnce) {
+  for (const Shape shape : {Shape::quadrilateral, Shape::hexahedron})
+    for (int degree = 1; degree <= 8; ++degree)
+      for (const auto& text : {test::laplace(), test::helmholtz()}) {
+        const auto count = [&](Contraction contraction) {
+          return count_flops(stored(text, shape, degree, degree + 2, contraction));
+        };
+        if (shape == Shape::quadrilateral && text == test::laplace()) // two derivatives share nothing
+          EXPECT_EQ(count(Contraction::slice_wise), count(Contraction::per_derivative)) << degree;
+        else
+          EXPECT_LT(count(Contraction::slice_wise), count(Contraction::per_derivative)) << text << " " << degree;
+      }
+}
+
 TEST(Flops, WhatDependsOnTheCellCountsOnce) {
   // Recomputed affine factors need the same work per point whatever the map costs per cell.
   const auto function = test::qfunction(test::laplace(), Shape::hexahedron, MapKind::affine);

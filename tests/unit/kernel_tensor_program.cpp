@@ -121,8 +121,8 @@ TEST_P(TensorProgram, agrees_with_the_form_for_every_contraction_map_and_recipe)
       for (const auto map : mesh::map_kinds_in_order) {
         const bool is_of_grids = map == MapKind::multilinear || map == MapKind::cartesian;
         if (is_of_grids && (!element::is_tensor(shape) || shape == Shape::interval)) continue;
-        for (const auto contraction :
-             {Contraction::dense, Contraction::per_derivative, Contraction::collocated, Contraction::separable}) {
+        for (const auto contraction : {Contraction::dense, Contraction::per_derivative, Contraction::collocated,
+                                       Contraction::separable, Contraction::slice_wise}) {
           if (contraction != Contraction::dense && !element::is_tensor(shape)) continue;
           auto s = make_setup(form_case, shape, degree, map, contraction);
           const auto expected =
@@ -200,7 +200,8 @@ TEST(AnisotropicPrograms, AgreeWithDenseTables) {
         const kernel::IntegralPart part{&s.form.integrals[0], -1};
         s.input.function = kernel::pull_back({&part, 1}, shape, map, false);
         const auto expected = kernel::interpret(kernel::build_program(s.input), s.data).outputs[0];
-        for (const auto contraction : {Contraction::per_derivative, Contraction::collocated, Contraction::separable}) {
+        for (const auto contraction :
+             {Contraction::per_derivative, Contraction::collocated, Contraction::separable, Contraction::slice_wise}) {
           SCOPED_TRACE(fmt::format("{} {} {}", form_case.name, element::name(shape), kernel::name(contraction)));
           s.input.contraction = contraction;
           const auto program = kernel::build_program(s.input);
@@ -213,7 +214,8 @@ TEST(AnisotropicPrograms, AgreeWithDenseTables) {
 TEST_P(TensorProgram, contracts_nothing_for_values_at_nodes) {
   const Shape shape = GetParam();
   if (!element::is_tensor(shape)) GTEST_SKIP() << "tensor shapes only";
-  for (const auto contraction : {Contraction::dense, Contraction::per_derivative, Contraction::collocated}) {
+  for (const auto contraction :
+       {Contraction::dense, Contraction::per_derivative, Contraction::collocated, Contraction::slice_wise}) {
     auto s = make_setup(forms[0], shape, 3, MapKind::affine, contraction, element::QuadratureKind::gll);
     const kernel::IntegralPart part{&s.form.integrals[0], -1};
     s.input.function = kernel::pull_back({&part, 1}, shape, MapKind::affine, false);

@@ -80,6 +80,7 @@ void expect_close(std::span<const double> found, std::span<const double> expecte
 const std::vector<std::string> plans{"mapping=plain",
                                      "mapping=simd_cells",
                                      "mapping=simd_cells contraction=per-derivative",
+                                     "mapping=simd_cells contraction=slice-wise",
                                      "mapping=simd_cells even_odd=0 factors=store",
                                      "mapping=simd_cells contraction=dense",
                                      "mapping=simd_points"};

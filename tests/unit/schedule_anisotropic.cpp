@@ -98,7 +98,8 @@ TEST(AnisotropicKernels, AgreeWithDenseTables) {
       double scale = 0;
       for (const double value : expected) scale = std::max(scale, std::fabs(value));
       EXPECT_GT(scale, 0);
-      for (const auto contraction : {Contraction::per_derivative, Contraction::collocated, Contraction::separable})
+      for (const auto contraction :
+           {Contraction::per_derivative, Contraction::collocated, Contraction::separable, Contraction::slice_wise})
         for (const char* keys :
              {"mapping=plain", "mapping=simd_cells", "mapping=simd_cells vector_width=4 even_odd=2"}) {
           SCOPED_TRACE(fmt::format("{} {} {}", text, kernel::name(contraction), keys));

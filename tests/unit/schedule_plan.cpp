@@ -49,7 +49,7 @@ TEST(Plan, ScatterIsPrintedWithCellPerItemAlone) {
 TEST(Plan, EveryPlanIsParsedBackFromItsText) {
   int count = 0;
   for (const auto contraction : {Contraction::dense, Contraction::modal, Contraction::per_derivative,
-                                 Contraction::collocated, Contraction::separable})
+                                 Contraction::collocated, Contraction::separable, Contraction::slice_wise})
     for (const auto& factors :
          {FactorStorage::recompute, FactorStorage::recompute_merged, FactorStorage::store, FactorStorage::store_merged,
           FactorStorage{FactorStorage::Kind::partial, false, 12}, FactorStorage{FactorStorage::Kind::partial, true, 1}})
@@ -80,7 +80,7 @@ TEST(Plan, EveryPlanIsParsedBackFromItsText) {
               EXPECT_EQ(text.find('\n'), std::string::npos);
               ++count;
             }
-  EXPECT_EQ(count, 5 * 6 * 5 * 3 * 3 * static_cast<int>(mappings().size()));
+  EXPECT_EQ(count, 6 * 6 * 5 * 3 * 3 * static_cast<int>(mappings().size()));
 }
 
 TEST(Plan, EveryStorageOfFactorsHasANumberOfItsOwn) {
@@ -161,6 +161,7 @@ TEST(Plan, MisspeltNamesAreRefusedWithTheNearest) {
                               "partial-1x", "recompute-law", "store-law-merged"})
     expect_refused(std::string("factors=") + factors, {"unknown factors", factors, "partial-N, partial-N-merged"});
   expect_refused("contraction=colocated", {"unknown contraction 'colocated'", "did you mean 'collocated'?"});
+  expect_refused("contraction=slices", {"unknown contraction 'slices'", "cell-matrices, slice-wise"});
   expect_refused("gathers=scalars", {"unknown gathers 'scalars'", "did you mean 'scalar'?", "vector, scalar"});
   expect_refused("indices=dof", {"unknown indices 'dof'", "did you mean 'dofs'?", "runs, dofs"});
   expect_refused("mapping=simd_cell", {"unknown mapping 'simd_cell'", "did you mean 'simd_cells'?", "plain"});
