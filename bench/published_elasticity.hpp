@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <array>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -48,6 +49,14 @@ inline constexpr std::array published_elasticity_steps{
 constexpr std::optional<double> published_elasticity_speed_up(std::string_view step) {
   for (const auto& [name, seconds] : published_elasticity_steps)
     if (name == step) return published_elasticity_steps.front().seconds / seconds;
+  return std::nullopt;
+}
+
+/// Returns how many times faster the kernel is than after the step before; nothing for the baseline and other names.
+constexpr std::optional<double> published_elasticity_marginal_speed_up(std::string_view step) {
+  for (std::size_t i = 1; i < published_elasticity_steps.size(); ++i)
+    if (published_elasticity_steps[i].name == step)
+      return published_elasticity_steps[i - 1].seconds / published_elasticity_steps[i].seconds;
   return std::nullopt;
 }
 

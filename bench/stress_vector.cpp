@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <bench/stress_vector.hpp>
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include <bench/operators.hpp>
 #include <fmt/format.h>
 #include <rafter/form/language.hpp>
 #include <rafter/form/parser.hpp>
 #include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/operator/generate/kernel_info.hpp>
+#include <rafter/operator/run/entry_list.hpp>
 #include <rafter/operator/run/form_data.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
+#include <rafter/operator/run/sparse_matrix.hpp>
 #include <rafter/space/function_space.hpp>
 
 namespace rafter::bench {
@@ -74,7 +80,7 @@ StressVectorOperator::StressVectorOperator(const Space& displacements, const std
   for (double& weight : inverse_weights.host_write()) weight = 1 / weight;
 
   form::Scope of_stress(3);
-  add_material(of_stress);
+  (choice.add_names ? choice.add_names : add_material)(of_stress);
   of_stress.add("u", form::trial_function(displacements));
   of_stress.add("q", form::test_function(stresses));
   of_stress.add("s", form::field(scalars, "s"));
@@ -108,6 +114,40 @@ std::vector<op::KernelInfo> StressVectorOperator::info() const {
   auto result = stress_->info();
   result.insert(result.end(), integration_->info().begin(), integration_->info().end());
   return result;
+}
+
+namespace {
+
+/// Constrained entries, and padding.
+std::vector<std::int32_t> identity_entries(const op::Operator& A) {
+  std::vector<std::int32_t> result;
+  std::ranges::set_union(A.constrained_entries(), A.system().padding(), std::back_inserter(result));
+  return result;
+}
+
+} // namespace
+
+ConstrainedStressVectorOperator::ConstrainedStressVectorOperator(std::shared_ptr<const op::Operator> A,
+                                                                 const StressVectorChoice& choice)
+    : A_(std::move(A)), loops_(A_->system().spaces.front(), A_->device(), choice),
+      identity_(std::make_unique<const op::EntryList>(A_->device(), identity_entries(*A_))), free_(A_->make_vector()) {}
+
+ConstrainedStressVectorOperator::~ConstrainedStressVectorOperator() = default;
+
+std::int64_t ConstrainedStressVectorOperator::size() const { return A_->size(); }
+std::vector<op::EntryRange> ConstrainedStressVectorOperator::owned_ranges() const { return A_->owned_ranges(); }
+std::span<const std::int32_t> ConstrainedStressVectorOperator::constrained_entries() const {
+  return A_->constrained_entries();
+}
+std::int64_t ConstrainedStressVectorOperator::num_unknowns() const { return A_->num_unknowns(); }
+std::shared_ptr<device::Device> ConstrainedStressVectorOperator::device() const { return A_->device(); }
+void ConstrainedStressVectorOperator::diagonal(op::Vector& d) const { A_->diagonal(d); }
+op::SparseMatrix ConstrainedStressVectorOperator::sparse_matrix() const { return A_->sparse_matrix(); }
+
+void ConstrainedStressVectorOperator::apply(const op::Vector& x, op::Vector& y) const {
+  identity_->copy_without(x, free_);
+  loops_.apply(free_, y);
+  identity_->copy_at(x, y);
 }
 
 } // namespace rafter::bench

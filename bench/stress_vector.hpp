@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -7,8 +8,13 @@
 #include <rafter/machine/roofline.hpp>
 #include <rafter/operator/run/linear_operator.hpp>
 
+namespace rafter::form {
+class Scope;
+} // namespace rafter::form
 namespace rafter::op {
+class EntryList;
 class FormKernels;
+class Operator;
 struct KernelInfo;
 } // namespace rafter::op
 namespace rafter::space {
@@ -22,6 +28,9 @@ namespace rafter::bench {
 struct StressVectorChoice {
   bool is_symmetric = false;     ///< six values of the isotropic law at a point instead of nine of the general one
   std::string stress_plan, plan; ///< plans of the loop that writes the stress and of the one that integrates it
+  /// Adds lmbda, mu and I, and C where the stress is not symmetric, as add_material() does, which is taken if it is
+  /// empty.
+  std::function<void(form::Scope&)> add_names{};
 };
 
 /// The first loop writes the stress at every point of every cell to a vector, the paper's QVec; the second one reads it
@@ -30,7 +39,7 @@ struct StressVectorChoice {
 /// loop reads one number at each point, which removes the weights of the integral.
 class StressVectorOperator {
 public:
-  /// The operator acts on cell vectors of displacements.
+  /// The operator acts on vectors of displacements, cell vectors or others, without conditions.
   StressVectorOperator(const std::shared_ptr<const space::FunctionSpace>& displacements,
                        const std::shared_ptr<device::Device>& device, const StressVectorChoice& choice);
   ~StressVectorOperator();
@@ -43,6 +52,30 @@ public:
 private:
   std::unique_ptr<const op::FormKernels> stress_, integration_;
   mutable op::Vector stresses_;
+};
+
+/// The same in the place of an operator of elasticity whose form has another kernel: on its space, with its conditions
+/// and its diagonal. One thread at a time applies it.
+class ConstrainedStressVectorOperator final : public op::LinearOperator {
+public:
+  ConstrainedStressVectorOperator(std::shared_ptr<const op::Operator> A, const StressVectorChoice& choice);
+  ~ConstrainedStressVectorOperator() override;
+
+  std::int64_t size() const override;
+  std::vector<op::EntryRange> owned_ranges() const override;
+  std::span<const std::int32_t> constrained_entries() const override;
+  std::int64_t num_unknowns() const override;
+  std::shared_ptr<device::Device> device() const override;
+  void apply(const op::Vector& x, op::Vector& y) const override;
+  void diagonal(op::Vector& d) const override;
+  op::SparseMatrix sparse_matrix() const override;
+  const StressVectorOperator& loops() const { return loops_; }
+
+private:
+  std::shared_ptr<const op::Operator> A_;
+  StressVectorOperator loops_;
+  std::unique_ptr<const op::EntryList> identity_; ///< entries whose rows are those of the identity
+  mutable op::Vector free_;                       ///< x without these entries
 };
 
 } // namespace rafter::bench

@@ -12,7 +12,6 @@
 #include <rafter/device/finish.hpp>
 #include <rafter/form/lowering.hpp>
 #include <rafter/form/parser.hpp>
-#include <rafter/machine/roofline.hpp>
 #include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/operator/linear_form.hpp>
 #include <rafter/solve/multigrid_levels.hpp>
@@ -116,8 +115,16 @@ double TimedSolve::lap() {
 }
 
 void TimedSolve::add_level(std::shared_ptr<const op::Operator> A) {
-  auto timed = std::make_shared<const TimedOperator>(A, threads_);
-  levels_.push_back({std::move(A), std::move(timed)});
+  AppliedOperator applied{A, A->counts(), {A->info().begin(), A->info().end()}};
+  if (choice_.in_place) {
+    const double before = seconds_now(*device_, threads_);
+    applied = choice_.in_place(A);
+    const double seconds = seconds_now(*device_, threads_) - before; // its kernels are planned and loaded here
+    phases_.kernels += seconds;
+    last_ += seconds;
+  }
+  auto timed = std::make_shared<const TimedOperator>(applied.A, threads_);
+  levels_.push_back({std::move(A), std::move(applied), std::move(timed)});
 }
 
 solvers::MultigridHierarchy TimedSolve::make_hierarchy(std::vector<op::GeneratedLevel> levels,
@@ -139,7 +146,8 @@ solvers::MultigridHierarchy TimedSolve::make_hierarchy(std::vector<op::Generated
 
 TimedSolve::TimedSolve(const SolveProblem& problem, const SolveChoice& choice,
                        const std::shared_ptr<device::Device>& device, int threads)
-    : threads_(threads), device_(device), last_(seconds_now(*device, threads)), b_(device, 0), x_(device, 0) {
+    : threads_(threads), device_(device), last_(seconds_now(*device, threads)), choice_(choice), b_(device, 0),
+      x_(device, 0) {
   const auto system = make_system(problem, choice.precision);
   phases_.spaces = lap();
 
@@ -201,7 +209,7 @@ solvers::Result TimedSolve::solve() {
   return solvers::cg(*levels_.back().timed, b_, x_, *M_, {.control = options_.control});
 }
 
-void TimedSolve::apply() { A_->apply(b_, x_); }
+void TimedSolve::apply() { levels_.back().applied.A->apply(b_, x_); }
 
 void TimedSolve::restart_counts() const {
   for (const auto& level : levels_) level.timed->restart();
@@ -212,7 +220,7 @@ double TimedSolve::operator_seconds(const Level& level) const {
   const auto finish = device::finish_of(device_);
   if (!finish) return level.timed->seconds();
   const auto applied_to = [&](const auto& x, auto y) {
-    const std::vector<std::function<void()>> calls{[&] { level.A->apply(x, y); }};
+    const std::vector<std::function<void()>> calls{[&] { level.applied.A->apply(x, y); }};
     const auto samples =
         base::sample(calls, {.rounds = 3, .sample_seconds = 0.02, .threads = threads_, .finish = finish});
     return static_cast<double>(level.timed->num_applications()) * base::timing_of(samples.front()).median;
@@ -229,7 +237,7 @@ Json TimedSolve::counted(int num_solves, const machine::Machine& machine) const 
     const auto& level = levels_[l];
     const auto times = static_cast<double>(level.timed->num_applications());
     const double level_seconds = operator_seconds(level);
-    const auto counts = level.A->counts();
+    const auto& counts = level.applied.counts;
     const auto seen = machine::resident(machine, counts.global_bytes_read + counts.global_bytes_written, threads_);
     unknowns += times * static_cast<double>(level.A->num_unknowns());
     seconds += level_seconds;
@@ -344,7 +352,7 @@ Json solve_row(const std::function<SolveProblem()>& make, const SolveChoice& cho
     row["memory_bytes"] = *bytes;
     row["bytes_per_unknown"] = static_cast<double>(*bytes) / static_cast<double>(dofs);
   }
-  row.update(kernels_json(solve.A().info()));
+  row.update(kernels_json(solve.kernels()));
   return row;
 }
 

@@ -2,12 +2,15 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <bench/report.hpp>
 #include <bench/timed_operator.hpp>
 #include <rafter/form/scope.hpp>
+#include <rafter/machine/roofline.hpp>
+#include <rafter/operator/generate/kernel_info.hpp>
 #include <rafter/operator/levels/auxiliary_operator.hpp>
 #include <rafter/operator/levels/level_hierarchy.hpp>
 #include <rafter/solve/solver.hpp>
@@ -25,6 +28,13 @@ struct SolveProblem {
   op::QuadratureOptions quadrature;
 };
 
+/// An operator that is applied, what an application counts, and its kernels.
+struct AppliedOperator {
+  std::shared_ptr<const op::LinearOperator> A;
+  machine::Counts counts;
+  std::vector<op::KernelInfo> kernels;
+};
+
 /// Says how a problem is solved.
 struct SolveChoice {
   std::string preconditioner = "multigrid"; ///< name of solvers::preconditioners(); the method is conjugate gradients
@@ -34,6 +44,9 @@ struct SolveChoice {
   /// Precision of the levels of multigrid but the coarsest; plans of rows have it there, too.
   schedule::Precision precision = schedule::Precision::double_precision;
   solvers::Norm norm = solvers::Norm::preconditioned; ///< norm of the residual that ends the solve at 1e-6
+  /// Makes what is applied in the place of the operators of all levels, in double precision; empty: they are
+  /// themselves.
+  std::function<AppliedOperator(std::shared_ptr<const op::Operator>)> in_place{};
 };
 
 /// Seconds of what comes before a solve.
@@ -56,6 +69,7 @@ public:
 
   solvers::Result solve();
   void apply(); ///< applies the finest operator once
+  std::span<const op::KernelInfo> kernels() const { return levels_.back().applied.kernels; } ///< those of the finest
   const op::Operator& A() const { return *A_; }
   const solvers::Preconditioner& M() const { return *M_; }
   /// Number of unknowns of the coarsest level of multigrid; 0: the preconditioner is another one.
@@ -70,6 +84,7 @@ public:
 private:
   struct Level {
     std::shared_ptr<const op::Operator> A;
+    AppliedOperator applied;
     std::shared_ptr<const TimedOperator> timed;
   };
   double lap(); ///< returns the seconds since the last call
@@ -85,6 +100,7 @@ private:
   std::shared_ptr<device::Device> device_;
   double last_;
   SolvePhases phases_;
+  SolveChoice choice_;
   std::shared_ptr<const op::Operator> A_;
   /// Levels from coarse to fine. The last is that of the operator; where multigrid has another one on its level, both
   /// are the finest.

@@ -74,11 +74,11 @@ class Solves(ElasticityBench):
 
     def test_the_papers_coarse_solver_takes_as_many_iterations_as_factors(self):
         self.require_hypre()
-        _, factors = self.solves("--solvers", "fa_gmg,pa_gmg,rafter")
-        _, rows = self.solves("--solvers", "fa_amg,fa_gmg,pa_gmg,rafter", "--coarse", "boomeramg", "--amg", "aggregation")
-        for solver, paper in (("fa_gmg", "fa_gmg"), ("pa_gmg", "pa_gmg"), ("rafter", "(paop_gmg)")):
+        _, factors = self.solves("--solvers", "fa_gmg,pa_gmg,paop_gmg,rafter")
+        _, rows = self.solves("--solvers", "fa_amg,fa_gmg,pa_gmg,paop_gmg,rafter", "--coarse", "boomeramg", "--amg", "aggregation")
+        for solver, paper in (("fa_gmg", "fa_gmg"), ("pa_gmg", "pa_gmg"), ("paop_gmg", "paop_gmg"), ("rafter", None)):
             row = rows[solver, 2]
-            self.assertEqual((row["amg"], row["paper"]), ("boomeramg", paper))
+            self.assertEqual((row["amg"], row.get("paper")), ("boomeramg", paper))
             self.assertIn("conjugate gradients to 0.01 in at most 10 iterations, with algebraic multigrid: BoomerAMG", row["preconditioner"])
             self.assertLessEqual(abs(row["iterations"] - factors[solver, 2]["iterations"]), 1)
         self.assertEqual(rows["fa_amg", 2]["amg"], "aggregation")
@@ -96,8 +96,22 @@ class Solves(ElasticityBench):
             self.assertRegex(result.stderr, rf"bench elasticity-solve: {option} boomeramg: BoomerAMG is not available.*rafter.sh build")
             self.assertEqual(result.stdout, "")
 
+    def test_the_steps_of_table_7_take_as_many_iterations(self):
+        steps = {"qvec_gmg": "baseline", "c1_gmg": "C1", "c2_gmg": "C2", "c3_gmg": "C3", "paop_gmg": "paop_gmg"}
+        _, rows = self.solves("--solvers", ",".join(steps))
+        self.assertEqual(len({row["iterations"] for row in rows.values()}), 1, rows)
+        self.assertIn("contraction=slice-wise", rows["paop_gmg", 2]["plan"])
+        for solver in ("qvec_gmg", "c1_gmg", "c2_gmg"):  # two loops: two kernels of the hexahedra
+            self.assertEqual(len(rows[solver, 2]["kernels"]), 2)
+            self.assertNotIn("paper", rows[solver, 2])  # table 7 is of degree 8
+        _, rows = self.solves("--solvers", "c1_gmg,c2_gmg,c3_gmg,paop_gmg", degrees="8")
+        self.assertEqual({solver: (row["paper"], row["paper_total_seconds"]) for (solver, _), row in rows.items()},
+                         {"c1_gmg": ("(C1)", 24.24), "c2_gmg": ("(C2)", 19.2), "c3_gmg": ("(C3)", 13), "paop_gmg": ("(paop_gmg)", 10.35)})
+        for solver in ("c1_gmg", "c2_gmg", "c3_gmg"):
+            self.assertNotIn("paper_seconds", rows[solver, 8])  # but for the total
+
     def test_levels_in_single_precision_take_as_many_iterations(self):
-        arguments = ("--solvers", "fa_gmg,pa_jac,pa_gmg,c3_gmg,rafter")
+        arguments = ("--solvers", "fa_gmg,pa_jac,pa_gmg,c3_gmg,paop_gmg,rafter")
         _, double = self.solves(*arguments, degrees="2,4")
         _, single = self.solves(*arguments, "--precision", "single", degrees="2,4")
         precisions = {"pa_jac": None, "fa_gmg": "double"}  # without levels, and with matrices, whose vectors are in double precision
@@ -141,11 +155,28 @@ class Kernels(ElasticityBench):
         _, rows = self.bench("elasticity-kernel", *steps, "--geometry", "deformed")
         self.assertEqual({row["is_separable"] for row in rows.values()}, {False})
 
+    def test_slices_take_fewer_operations_and_less_memory_than_the_papers_kernel(self):
+        _, rows = self.bench("elasticity-kernel", "--degrees", "2,4", "--steps", "lanes,paop")
+        for degree in (2, 4):
+            row, lanes = rows["paop", degree], rows["lanes", degree]
+            self.assertIn("contraction=slice-wise", row["plan"])
+            self.assertLess(row["difference"], 1e-14 * (degree + 2) ** 2)
+            self.assertLess(row["executed_flops_per_dof"], lanes["executed_flops_per_dof"])  # what derivatives share is contracted once
+            self.assertLess(row["executed_flops_per_dof"], row["paper_flops_per_dof"])
+            papers = sum(array["bytes"] for array in row["paper_work_arrays"])
+            self.assertLess(sum(array["bytes"] for array in row["work_arrays"]), 8 * papers / 2)  # for eight cells side by side
+            # Gradients and stresses of a line alone: nothing of three components is kept at all points of a cell, nor nine numbers of a layer.
+            in_cell = [array["bytes"] for array in row["work_arrays"] if array["lives_in"] == "batch"]
+            self.assertLessEqual(sum(in_cell), 8 * 8 * 6 * (degree + 2) ** 2 * (degree + 1))
+
     def test_speed_ups_of_table_7_stand_beside_degree_8(self):
-        text, rows = self.bench("elasticity-kernel", "--degrees", "4,8", "--steps", "c2,c3", "--mdofs", "0.0001")
+        text, rows = self.bench("elasticity-kernel", "--degrees", "4,8", "--steps", "c2,c3,paop", "--mdofs", "0.0001")
         self.assertAlmostEqual(rows["c2", 8]["paper_speed_up"] / rows["c3", 8]["paper_speed_up"], 5.38 / 11.55)
-        self.assertNotIn("paper_speed_up", rows["c3", 4])
-        self.assertRegex(text, r"(?m)^c3 .* 27[.]60 ")
+        self.assertAlmostEqual(rows["paop", 8]["paper_marginal_speed_up"], 5.38 / 2.74)
+        for key in ("paper_speed_up", "paper_marginal_speed_up"):
+            self.assertNotIn(key, rows["c3", 4])
+        self.assertRegex(text, r"(?m)^c3 .* 27[.]60 +2[.]15 ")
+        self.assertRegex(text, r"(?m)^paop .* 54[.]19 +1[.]96 ")
 
 
 if __name__ == "__main__":

@@ -218,8 +218,8 @@ class Devices(command_test.CommandTest):
 
     def test_rows_whose_plans_need_the_host_are_left_out_or_refused(self):
         self.require_opencl()
-        for suite, key, left, kept in (("elasticity-solve", "solver", "pa_jac, pa_gmg", ["rafter"]),
-                                       ("elasticity-kernel", "step", "pa-qvec, c1, c2, c3, lanes, layers, even-odd", ["planned"])):
+        for suite, key, left, kept in (("elasticity-solve", "solver", "pa_jac, pa_gmg, paop_gmg", ["rafter"]),
+                                       ("elasticity-kernel", "step", "pa-qvec, c1, c2, c3, paop, lanes, layers, even-odd", ["planned"])):
             result = self.run_rafter("bench", suite, "--device", "opencl", *self.SMALL, "--degrees", "2", "--json", "rows.json")
             self.assertEqual(result.returncode, command_test.DONE, result.stderr)
             self.assertRegex(result.stdout, rf"(?m)^left out, since their plans do not run on device 'opencl': {left}$")

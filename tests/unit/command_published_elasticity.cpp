@@ -34,9 +34,11 @@ TEST(PublishedElasticity, SpeedUpsAreThoseOfTable7) {
   for (std::size_t i = 0; i < marginal.size(); ++i) {
     const auto& [before, after] = std::pair(published_elasticity_steps[i], published_elasticity_steps[i + 1]);
     EXPECT_NEAR(rounded(before.seconds / after.seconds, 0.01), marginal[i], 1e-9) << after.name;
+    EXPECT_EQ(published_elasticity_marginal_speed_up(after.name), before.seconds / after.seconds) << after.name;
   }
   EXPECT_NEAR(rounded(published_elasticity_speed_up("+ slice-wise").value(), 0.01), 54.19, 1e-9);
   EXPECT_FALSE(published_elasticity_speed_up("none").has_value());
+  EXPECT_FALSE(published_elasticity_marginal_speed_up("baseline").has_value());
 }
 
 TEST(PublishedElasticity, WorkArraysAreThoseOfTable1) {
