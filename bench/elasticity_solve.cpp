@@ -34,7 +34,7 @@ struct BeamSolver {
 constexpr const char* paper_plan = "contraction=dense mapping=plain factors=recompute rows=3 unroll=0";
 constexpr const char* assembled = "mapping=assembled"; ///< its vectors are in double precision
 constexpr const char* fused = "contraction=per-derivative mapping=plain factors=recompute even_odd=0";
-constexpr const char* slices = "contraction=slice-wise mapping=simd_cells factors=recompute even_odd=0";
+constexpr const char* slice_wise = "contraction=slice-wise mapping=simd_cells factors=recompute even_odd=0";
 constexpr std::array beam_solvers{BeamSolver{"fa_amg", "fa_amg", "amg", assembled},
                                   BeamSolver{"fa_gmg", "fa_gmg", "multigrid", assembled},
                                   BeamSolver{"pa_jac", "pa_jac", "jacobi", paper_plan, true},
@@ -43,7 +43,7 @@ constexpr std::array beam_solvers{BeamSolver{"fa_amg", "fa_amg", "amg", assemble
                                   BeamSolver{"c1_gmg", "C1", "multigrid", fused, true, 2, fused},
                                   BeamSolver{"c2_gmg", "C2", "multigrid", fused, false, 2, fused},
                                   BeamSolver{"c3_gmg", "C3", "multigrid", fused},
-                                  BeamSolver{"paop_gmg", "paop_gmg", "multigrid", slices},
+                                  BeamSolver{"paop_gmg", "paop_gmg", "multigrid", slice_wise},
                                   BeamSolver{"rafter", "", "multigrid", "", false, 0}};
 
 /// Returns the names of the solvers whose preconditioners this version has.

@@ -27,7 +27,7 @@ struct SliceStages {
   int evaluation = -1;
 };
 
-std::optional<SliceStages> stages_of(const kernel::TensorProgram& program) {
+std::optional<SliceStages> slice_stages(const kernel::TensorProgram& program) {
   SliceStages found;
   AxisSteps result;
   for (std::size_t s = 0; s < program.steps.size(); ++s) {
@@ -135,7 +135,7 @@ private:
 std::optional<Schedule> schedule_slices(const LoweringInput& input, const Plan& plan, CellPlace cell_place) {
   const auto& program = *input.program;
   if (program.contraction != kernel::Contraction::slice_wise || program.tdim < 2) return std::nullopt;
-  const auto stages = stages_of(program);
+  const auto stages = slice_stages(program);
   if (!stages) return std::nullopt;
   return SliceSchedule(program, *stages, has_unrolled_lines(input, plan, cell_place, 0)).run(plan, cell_place);
 }
