@@ -152,6 +152,7 @@ TEST(PointLanes, AnotherMappingTakesWhatTheyDoNotServe) {
   };
   EXPECT_EQ(mapping("hexahedron", "vector_width=4"), "simd_points");
   EXPECT_EQ(mapping("hexahedron", "contraction=per-derivative"), "simd_cells");
+  EXPECT_EQ(mapping("hexahedron", "contraction=slice-wise"), "simd_cells");
   EXPECT_EQ(mapping("hexahedron", "contraction=dense"), "simd_cells");
   EXPECT_EQ(mapping("hexahedron", "vector_width=1"), "plain");
   for (const char* shape : {"interval", "triangle", "tetrahedron", "prism", "pyramid"})

@@ -64,7 +64,8 @@ TEST_P(CellPerItem, EqualsTheHostForVectorsOnCurvedCells) {
   for (const char* plan :
        {"mapping=cell_per_item factors=recompute", "mapping=cell_per_item scatter=coloured contraction=dense",
         "mapping=cell_per_item contraction=per-derivative even_odd=0",
-        "mapping=cell_per_item vector_width=8 factors=store", "mapping=cell_per_item vector_width=4 contraction=dense",
+        "mapping=cell_per_item contraction=slice-wise even_odd=0", "mapping=cell_per_item vector_width=8 factors=store",
+        "mapping=cell_per_item vector_width=4 contraction=dense",
         "mapping=cell_per_item vector_width=4 scatter=coloured subbatches=2 contraction=dense unroll=0"})
     expect_equal(problem, test::elasticity_form(dim), plan);
 }
