@@ -81,6 +81,9 @@ label_tests(exhaustive "shapes/CurvedOrder[.].*/(tetrahedron|hexahedron|mixed)_p
 label_tests(exhaustive "files/SampleMeshOrder[.].*/(annulus_hex_order2|disc_quad_order2|fichera_mixed|toroid_hex|nested_cubes)_p[1-3]$" convergence/solve)
 # Drawn hierarchies: three for every change, sixteen in all.
 label_tests(exhaustive "seeds/RandomMultigrid[.].*/([3-9]|1[0-5])$" property/solve)
+# The product of all keys of cells in items; every change runs a diagonal through it, drivers on tetrahedra alone.
+label_tests(exhaustive "all/EveryItemKey[.]" unit/operator)
+label_tests(exhaustive "(others/ItemKeys[.].*(OpenCl.*|_on_tetrahedra_p2|_on_pyramids)|published/ItemKeys[.].*OpenCl.*_on_prisms)$" unit/operator)
 # Numbers of other types are the same for all shapes.
 label_tests(exhaustive "every_shape/Floats[.].*/mixed$" property/operator)
 
@@ -98,6 +101,7 @@ label_tests(interpreted "shapes/Transfers[.]DoSoWithEveryPlan" property/operator
 label_tests(interpreted "SolvesOfRanks[.]" property/solve)
 label_tests(interpreted "VectorLoops[.].*OnTheInterpreter" unit/solve)
 label_tests(interpreted "CellPerItemSums[.]InTwoPasses" unit/operator)
+label_tests(interpreted "[a-z]+/(ItemKeys|EveryItemKey)[.].*Races" unit/operator)
 label_tests(interpreted "every_shape/CellPerItem[.]([A-Za-z_]*/(tetrahedron|hexahedron)|EqualsTheHostFor[A-Za-z_]*/mixed)" unit/operator)
 label_tests(interpreted "every_grid/PointsInItems[.](Equal|Have)[A-Za-z]*/hexahedron" unit/operator)
 label_tests(unsanitized "every_shape/(CellPerItem|OpenClOnShape|Programs)[.][A-Za-z_]*/(tetrahedron|hexahedron)" unit/operator unit/schedule)

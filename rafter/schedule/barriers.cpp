@@ -24,7 +24,8 @@ public:
   std::set<const Nest*> run(bool has_passes) {
     const bool has_shared =
         std::ranges::any_of(schedule_.memories, [](const Memory& memory) { return memory.space == Space::shared; });
-    if (!has_shared) return {};
+    if (!has_shared || schedule_.cell_place != CellPlace::group)
+      return {}; // Items that hold cells have their own parts.
     for (int turn = 0; turn < (has_passes ? 2 : 1); ++turn) visit(schedule_.nest);
     return std::move(result_);
   }

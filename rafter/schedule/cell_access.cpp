@@ -2,6 +2,7 @@
 #include <functional>
 
 #include <rafter/schedule/cell_per_item.hpp>
+#include <rafter/schedule/item_keys.hpp>
 #include <rafter/schedule/lowering.hpp>
 #include <rafter/schedule/owned_numbers.hpp>
 #include <rafter/space/index_tables.hpp>
@@ -427,22 +428,29 @@ NodePtr begin_of_matrices(Context& context, int field, Statements& to) {
     first += std::int64_t{outputs[f].components} * outputs[f].num_dofs();
   const int records = num_matrix_records(num_matrix_entries(context.program), context.cells_per_batch());
   const NodePtr turn = idiv(context.batch(), records);
-  const NodePtr record = context.define_integer(
-      to, "r", imul(isub(context.batch(), imul(turn, integer(records))), integer(num_matrix_entries(context.program))));
-  return iadd(record, integer(first));
+  NodePtr record = isub(context.batch(), imul(turn, integer(records)));
+  if (writes_cell_by_cell(context.plan)) record = context.at_cell(imul(record, integer(context.cells_per_batch())));
+  const NodePtr begin =
+      context.define_integer(to, "r", imul(std::move(record), integer(num_matrix_entries(context.program))));
+  return iadd(begin, integer(first));
+}
+
+NodePtr place_of_matrix_entry(const Context& context, NodePtr number) {
+  return writes_cell_by_cell(context.plan) ? number : context.cell_entry(std::move(number));
 }
 
 namespace {
 
 /// Cell matrices of a pair of fields into the record of the batch.
-void store_matrices(Context& context, int field, const std::string& source, Statements& to) {
+void store_matrices(Context& context, int field, const std::string& source, const NodePtr& first, Statements& to) {
   const auto& use = context.program.outputs[static_cast<std::size_t>(field)];
   const std::string matrices = context.global(role::output_vector, 0, Type::real, true);
   const NodePtr begin = begin_of_matrices(context, field, to);
   const std::string i = context.fresh("i");
-  const NodePtr value = context.fitting(matrices, context.load(source, context.work_entry(variable(i))));
+  const NodePtr entry = iadd(first, variable(i));
+  const NodePtr value = context.fitting(matrices, context.load(source, context.work_entry(entry)));
   to.push_back(loop(i, integer(std::int64_t{use.components} * use.num_dofs()),
-                    store(matrices, context.cell_entry(iadd(begin, variable(i))), value)));
+                    store(matrices, place_of_matrix_entry(context, iadd(begin, variable(i))), value)));
 }
 
 } // namespace
@@ -489,7 +497,7 @@ void store_cell_vector(Context& context, const kernel::FieldUse& use, const std:
 void scatter(Context& context, const kernel::Access& into, const std::string& source, const Placement& placement,
              Statements& to) {
   const auto& use = context.program.field_of(into);
-  if (use.trial_element != nullptr) return store_matrices(context, into.field, source, to);
+  if (use.trial_element != nullptr) return store_matrices(context, into.field, source, placement.begin, to);
   if (context.way == Way::cell_vector) return store_cell_vector(context, use, source, placement, to);
   const int space = use.pattern;
   const std::string vector = context.vector_of(into);

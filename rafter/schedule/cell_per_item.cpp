@@ -4,6 +4,7 @@
 #include <array>
 
 #include <rafter/schedule/group_batches.hpp>
+#include <rafter/schedule/item_keys.hpp>
 #include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/schedule/plan.hpp>
 #include <rafter/schedule/planning_problem.hpp>
@@ -37,8 +38,9 @@ constexpr KeyOf<Scatter> scatter{
 } // namespace key
 
 std::span<const Key* const> keys_of_cell_per_item() {
-  static constexpr std::array<const Key*, 6> keys{&key::vector_width, &key::subbatches, &key::patches,
-                                                  &key::indices,      &key::gathers,    &key::scatter};
+  static constexpr std::array<const Key*, 12> keys{
+      &key::vector_width, &key::subbatches,     &key::patches, &key::indices, &key::gathers,   &key::scatter,
+      &key::work_group,   &key::cells_per_item, &key::read,    &key::write,   &key::workspace, &key::padding};
   return keys;
 }
 

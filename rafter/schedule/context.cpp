@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <rafter/schedule/group_batches.hpp>
+#include <rafter/schedule/item_keys.hpp>
 #include <rafter/schedule/schedule.hpp>
 
 namespace rafter::schedule {
@@ -55,6 +57,37 @@ Type Context::type_of(const std::string& role, int index) const {
 NodePtr Context::fetch(const std::string& buffer, NodePtr index) const {
   const auto load = plan[key::gathers] == Gathers::scalar ? load_by_lane : schedule::load;
   return converted(load(buffer, std::move(index), result.find(buffer)->type), type());
+}
+
+NodePtr Context::place_of_cell(const std::function<NodePtr(const NodePtr& cell)>& place) {
+  if (!reads_cell_by_cell(plan)) return cell_entry(place(data_row()));
+  return place(at_cell(imul(data_row(), integer(cells_per_batch()))));
+}
+
+NodePtr Context::fetch_of_cell(const std::string& role, int count, const NodePtr& stride,
+                               const std::function<NodePtr(const NodePtr& cell)>& place) {
+  const std::string buffer = global(role);
+  const bool is_staged = plan[key::read] == Reading::staged && takes_batches_side_by_side(*this),
+             is_workspace = has_items() && plan[key::workspace] == Workspace::geometry && role == role::map &&
+                            program.contraction == kernel::Contraction::pointwise;
+  if (!is_staged && !is_workspace) return fetch(buffer, place_of_cell(place));
+  const int size = count + (plan[key::padding] ? 1 : 0);
+  const NodePtr part = imul(variable(own_item), integer(size));
+  const std::string name = role + "_numbers";
+  const bool is_new = result.find(name) == nullptr;
+  work(name, size);
+  if (is_new) {
+    result.buffers.back().space = Space::shared;
+    if (is_staged)
+      staged.push_back({role, name, count, stride});
+    else {
+      const NodePtr number = variable(fresh("i"));
+      const NodePtr copied =
+          fetch(buffer, place_of_cell([&](const NodePtr& cell) { return iadd(imul(cell, stride), number); }));
+      before_subbatches.push_back(loop(number->name, integer(count), store(name, iadd(part, number), copied)));
+    }
+  }
+  return load(name, iadd(part, place(integer(0))));
 }
 
 NodePtr Context::fitting(const std::string& buffer, NodePtr value) const {

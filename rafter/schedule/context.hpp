@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,13 @@ struct Stream {
   int space = -1;                ///< space whose distant lines (space::DistantLines) the next batch uses, too; -1: none
 };
 
+/// Numbers of cells in a buffer, cell after cell, that the items of a group copy to shared memory together.
+struct StagedNumbers {
+  std::string role, name; ///< role of the buffer, and name of the shared one
+  int count = 0;          ///< numbers of a cell that are copied, the first ones
+  NodePtr stride;         ///< distance between cells
+};
+
 /// Cells or points that stand side by side, and where they stand.
 enum class ParallelAxis : std::uint8_t {
   none,  ///< nothing: scalars, cells one after the other
@@ -30,6 +38,9 @@ enum class ParallelAxis : std::uint8_t {
   cell,  ///< cells of a sub-batch, across SIMD lanes
   point, ///< points along the first axis of the grid, across SIMD lanes; the cells of a sub-batch one after the other
 };
+
+/// The variable that holds the number of an item in its group, where cells stand in items and these share memory.
+inline constexpr const char* own_item = "own_item";
 
 /// The program being built: names, buffers and the meaning of "lane".
 class Context {
@@ -47,6 +58,7 @@ public:
   LoopProgram result;
   std::vector<Stream> streams;                    ///< streams that gather and scatter come to next
   Statements before_subbatches, after_subbatches; ///< statements of a batch, around the loop over its sub-batches
+  std::vector<StagedNumbers> staged;              ///< what is copied before the statements of a batch
 
   int cells_per_batch() const { return program.batches.cells_per_batch; }
   bool has_lists() const { return program.batches.has_lists; }
@@ -135,6 +147,11 @@ public:
   }
   /// Loads from any buffer of reals, converted to the type of computed values.
   NodePtr fetch(const std::string& buffer, NodePtr index) const;
+  /// Loads a number of the cell, as fetch() does, which stands in the buffer of a role where the plan says so
+  /// (key::read, key::workspace). `place` returns its place for the number of a cell where cells with `stride` numbers
+  /// each follow each other; the first `count` of these numbers are those that the program reads.
+  NodePtr fetch_of_cell(const std::string& role, int count, const NodePtr& stride,
+                        const std::function<NodePtr(const NodePtr& cell)>& place);
   /// Converts a computed value to the type of the buffer.
   NodePtr fitting(const std::string& buffer, NodePtr value) const;
 
@@ -171,6 +188,7 @@ public:
   }
 
 private:
+  NodePtr place_of_cell(const std::function<NodePtr(const NodePtr& cell)>& place);
   std::string constant(const std::string& prefix, Type type, const std::vector<double>& values, bool is_lane = false);
   Type type_of(const std::string& role, int index) const; ///< type of a buffer of reals
   int next_name_ = 0;

@@ -274,7 +274,8 @@ std::vector<std::vector<double>> packed_tables(const kernel::TensorProgram& prog
   return result;
 }
 
-void butterfly(Context& context, const kernel::Step& step, const std::string& array, Statements& to) {
+void butterfly(Context& context, const kernel::Step& step, const std::string& array, const NodePtr& begin,
+               Statements& to) {
   const auto& folding = context.program.folding_of(step);
   const auto num_points = static_cast<std::int64_t>(folding.places.size());
   const auto num_groups = context.program.size(step.target) / num_points;
@@ -289,7 +290,7 @@ void butterfly(Context& context, const kernel::Step& step, const std::string& ar
       std::vector<int> places;
       for (const auto& orbit : all) places.push_back(orbit[k]);
       const NodePtr place = context.define_integer(body, "p", listed(context, "places", places, variable(i)));
-      entries.push_back(context.work_entry(iadd(imul(variable(c), integer(num_points)), place)));
+      entries.push_back(context.work_entry(iadd(begin, iadd(imul(variable(c), integer(num_points)), place))));
       values.push_back(context.define(body, "u", context.load(array, entries.back())));
     }
     const auto results = combinations(values, body);

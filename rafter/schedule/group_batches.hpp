@@ -10,9 +10,12 @@ namespace rafter::schedule {
 /// unknowns.
 LoopProgram in_groups(Context& context, Statements of_batch);
 
-/// The body of a program whose groups take `batches` batches at the same time, one for each number of an item along the
-/// second axis: `of_batch`, in which the batch is variable("own_batch"), for those that the run has.
-NodePtr side_by_side(NodePtr of_batch);
+/// Says whether items of a group hold the cells of several batches side by side.
+bool takes_batches_side_by_side(const Context& context);
+
+/// The body of a program whose groups take several batches at the same time from `first` on, one for each number of an
+/// item along the second axis: `of_batch`, in which the batch is variable("own_batch"), for those that the run has.
+NodePtr side_by_side(NodePtr of_batch, const NodePtr& first = variable("batch"));
 /// The body of a program whose groups take `most` batches at most, one after the other.
 NodePtr one_by_one(NodePtr of_batch, int most);
 

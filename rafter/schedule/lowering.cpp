@@ -29,17 +29,20 @@ Placement places_of_dofs(const kernel::TensorProgram& program, const kernel::Acc
 void load_nodes(Context& context, const std::string& target, const Placement& placement, Statements& to) {
   const int nodes = context.program.geometry->num_dofs();
   const int dim = context.program.tdim;
-  const std::string source = context.global(role::nodes);
+  context.global(role::nodes); // before the places, so that buffers have one order
   context.announce_row(role::nodes, nodes * dim);
   const std::string places = context.integers("node_places", placement.dof_entries);
   const std::string i = context.fresh("i");
   Statements body;
   const NodePtr place = context.define_integer(body, "d", iload(places, variable(i)));
   for (int a = 0; a < dim; ++a) {
-    const NodePtr entry =
-        iadd(imul(iadd(imul(context.data_row(), integer(nodes)), variable(i)), integer(dim)), integer(a));
-    body.push_back(store(target, context.work_entry(iadd(integer(a * placement.component_stride), place)),
-                         context.fetch(source, context.cell_entry(entry))));
+    const NodePtr number =
+        context.fetch_of_cell(role::nodes, nodes * dim, integer(std::int64_t{nodes} * dim), [&](const NodePtr& cell) {
+          return iadd(imul(iadd(imul(cell, integer(nodes)), variable(i)), integer(dim)), integer(a));
+        });
+    body.push_back(
+        store(target, context.work_entry(iadd(placement.begin, iadd(integer(a * placement.component_stride), place))),
+              number));
   }
   to.push_back(loop(i, integer(nodes), block(body)));
 }

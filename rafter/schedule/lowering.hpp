@@ -13,11 +13,13 @@
 /// A pass handles one or several sub-batches, whose numbers stand side by side in work arrays.
 namespace rafter::schedule {
 
-/// The places of the dofs of a cell in a work array: component c of dof i is entry c * component_stride +
-/// dof_entries[i].
+/// The places of the dofs of a cell in a work array: component c of dof i is entry begin + c * component_stride +
+/// dof_entries[i]. Arrays begin at 0, but for parts that items have of shared memory, where nodes and cell matrices may
+/// stand.
 struct Placement {
   std::vector<int> dof_entries;
   int component_stride = 0;
+  NodePtr begin = integer(0);
 };
 
 /// The places of the dofs of an access in one component of an array, by itself.
@@ -35,8 +37,11 @@ void mask(Context& context, int number, const std::string& target, const Placeme
 /// Loads the geometry nodes of the batch into work buffer `target`.
 void load_nodes(Context& context, const std::string& target, const Placement& placement, Statements& to);
 
-/// Names, and returns, the place where the cell matrices of an output field begin in the record of the batch.
+/// Names, and returns, the number of the first entry of the matrices of an output field, among the entries of the
+/// record of the batch, or where cells stand one after the other among those of the cell (writes_cell_by_cell).
 NodePtr begin_of_matrices(Context& context, int field, Statements& to);
+/// Place in memory of the entry with this number.
+NodePtr place_of_matrix_entry(const Context& context, NodePtr number);
 
 /// Announces the entries of its vector that the next batch is the first to touch, as a stream.
 void announce(Context& context, const kernel::Access& access);
@@ -75,8 +80,9 @@ Halves apply(Context& context, const kernel::ReferenceMatrix& matrix, const Halv
 std::vector<NodePtr> line_of(const Halves& halves);
 
 /// Emits a butterfly step: sums and differences of the dofs or points that reflections exchange, in place in work
-/// buffer `array`.
-void butterfly(Context& context, const kernel::Step& step, const std::string& array, Statements& to);
+/// buffer `array`, whose entries of the cell begin at `begin`.
+void butterfly(Context& context, const kernel::Step& step, const std::string& array, const NodePtr& begin,
+               Statements& to);
 /// Calls f(places) for all places that reflections exchange with each other, two or four.
 void each_orbit(const kernel::Folding& folding, const std::function<void(std::span<const int>)>& f);
 /// Sums and differences of the values of an orbit.

@@ -4,6 +4,7 @@
 #include <rafter/schedule/cell_per_item.hpp>
 #include <rafter/schedule/component_access.hpp>
 #include <rafter/schedule/dof_access.hpp>
+#include <rafter/schedule/item_keys.hpp>
 #include <rafter/schedule/nest_loops.hpp>
 #include <rafter/schedule/nest_steps.hpp>
 
@@ -64,11 +65,13 @@ void NestSteps::read_nodes(const kernel::Step& step, int into, Statements& to) {
     return load_nodes(context_, memories_.name(into),
                       memories_.placement(into, step.target, program_.access(step.access)), to);
   const int nodes = program_.geometry->num_dofs(), dim = program_.tdim;
-  const std::string source = context_.global(role::nodes);
   each_entry(context_, step.target, values_.indices, [&](const EntryIndices& at) {
-    const NodePtr node = iadd(imul(context_.data_row(), integer(nodes)), number_in_cell(context_, step.target, at));
-    const NodePtr place = iadd(imul(node, integer(dim)), at.at(component_axis(program_, step.target)));
-    memories_.store(into, step.target, at, context_.fetch(source, context_.cell_entry(place)), to);
+    const NodePtr number =
+        context_.fetch_of_cell(role::nodes, nodes * dim, integer(std::int64_t{nodes} * dim), [&](const NodePtr& cell) {
+          const NodePtr node = iadd(imul(cell, integer(nodes)), number_in_cell(context_, step.target, at));
+          return iadd(imul(node, integer(dim)), at.at(component_axis(program_, step.target)));
+        });
+    memories_.store(into, step.target, at, number, to);
   });
 }
 
@@ -131,6 +134,9 @@ NodePtr NestSteps::stored_entry(const kernel::Step& step, int array, const Entry
   return stored_number(integer(places[static_cast<std::size_t>(number->integer)]));
 }
 NodePtr NestSteps::stored_number(const NodePtr& place) {
+  const NodePtr count = integer(program_.num_stored);
+  if (writes_cell_by_cell(context_.plan))
+    return iadd(imul(context_.at_cell(imul(context_.data_row(), integer(context_.cells_per_batch()))), count), place);
   const NodePtr first = context_.first_stored(1, integer(0), program_.num_stored, place);
   return context_.has_cell_lanes() ? iadd(first, lane()) : first;
 }
@@ -164,7 +170,8 @@ void NestSteps::write_stored(const kernel::Step& step, int from, Statements& to)
     const std::string i = context_.fresh("i");
     const NodePtr entry = iload(context_.integers("stored_entries", entries), variable(i)),
                   place = iload(context_.integers("stored_places", places), variable(i));
-    const NodePtr value = context_.fitting(stored, context_.load(memories_.name(from), context_.work_entry(entry)));
+    const NodePtr value = context_.fitting(
+        stored, context_.load(memories_.name(from), context_.work_entry(iadd(memories_.begin(from), entry))));
     to.push_back(loop(i, integer(std::ssize(entries)), put_stored(stored, stored_number(place), value)));
     return;
   }
@@ -183,7 +190,7 @@ void NestSteps::write_matrix(const kernel::Step& step, int from, Statements& to)
     const NodePtr component =
         imul(at.at(component_axis(program_, step.source)), integer(program_.num_entries(step.source)));
     const NodePtr number = iadd(component, number_in_cell(context_, step.source, at));
-    to.push_back(store(matrices, context_.cell_entry(iadd(begin, number)),
+    to.push_back(store(matrices, place_of_matrix_entry(context_, iadd(begin, number)),
                        context_.fitting(matrices, values_.value(step.source, from, at))));
   });
 }

@@ -87,7 +87,7 @@ void NestSteps::copy(const Do& what, Statements& to) {
 
 void NestSteps::butterflies(const kernel::Step& step, int from, int into, Statements& to) {
   const int array = step.target;
-  if (is_of_whole_cell(array)) return butterfly(context_, step, memories_.name(into), to);
+  if (is_of_whole_cell(array)) return butterfly(context_, step, memories_.name(into), memories_.begin(into), to);
   const auto& folding = program_.folding_of(step);
   const std::span axes = std::span(program_.array(array).axes).subspan(1);
   const int of_group = static_cast<int>(folding.places.size());

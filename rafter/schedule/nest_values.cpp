@@ -62,7 +62,7 @@ NodePtr NestValues::read(int array, int memory, const EntryIndices& at, Statemen
   const Key key = key_of(array, at);
   if (const auto known = values_.find(key); known != values_.end()) return known->second;
   NodePtr value = context_.define(to, "u", memories_.load(memory, array, at));
-  if (can_be_kept(key)) values_[key] = value;
+  if (can_be_kept(key) && !memories_.is_part_of_item(memory)) values_[key] = value;
   return value;
 }
 
@@ -73,7 +73,9 @@ NodePtr NestValues::value(int array, int memory, const EntryIndices& at) const {
 
 void NestValues::write(int array, int memory, const EntryIndices& at, NodePtr value, Statements& to) {
   const Key key = key_of(array, at);
-  const bool is_changed = is_made_later(array), is_kept = memory < 0 || is_changed || is_read_later(array);
+  const bool leaves_registers = memories_.is_part_of_item(memory), // What shall stand there takes no registers.
+      is_changed = !leaves_registers && is_made_later(array),
+             is_kept = memory < 0 || is_changed || (!leaves_registers && is_read_later(array));
   if (is_kept && !can_be_kept(key)) throw base::InternalError("schedule: a result at an index that no loop gives");
   forget_halves(array);
   if (is_kept)

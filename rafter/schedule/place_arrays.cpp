@@ -51,7 +51,7 @@ private:
   /// Says whether one nest alone uses an array, entry by entry or by lines, before a child nest or behind it.
   bool stays_in_registers(const UsesOfArray& uses) const {
     const int array = uses.front()->array;
-    if (memory_of(schedule_, array) >= 0) return false; // else it would be meant
+    if (memory_of(schedule_, array) >= 0 || is_in_parts(array)) return false; // else it would be meant
     const auto& nest = *uses.front()->around.back();
     const auto& axes = program_.array(array).axes;
     const auto gives_none = [&](const auto& of) {
@@ -124,15 +124,17 @@ private:
   }
 
   // --- memories ------------------------------------------------------------------------------------------------------
+  bool is_in_parts(int array) const { return std::ranges::find(how_.in_parts, array) != how_.in_parts.end(); }
   void place(int array, const UsesOfArray& uses) {
-    const bool is_shared = schedule_.cell_place == CellPlace::group && !is_owned(uses);
+    const bool is_shared = schedule_.cell_place == CellPlace::group && !is_owned(uses), has_parts = is_in_parts(array);
     Memory memory{.name = array_name(program_, array),
-                  .space = is_shared ? Space::shared : Space::work,
+                  .space = is_shared || has_parts ? Space::shared : Space::work,
                   .keeps = {},
                   .places = {{array}},
                   .padding = is_shared ? how_.padding : 0,
                   .is_of_component = true,
-                  .points_in_lanes = how_.points_in_lanes};
+                  .points_in_lanes = how_.points_in_lanes,
+                  .spare = has_parts ? how_.behind_parts : 0};
     keep_indices(memory, uses);
     placed_.push_back(std::move(memory));
   }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <vector>
+
 #include <rafter/schedule/plan.hpp>
 #include <rafter/schedule/schedule.hpp>
 
@@ -11,6 +13,9 @@ struct Placing {
   bool has_layers = false; ///< layers of all arrays lie as far apart, padded (padded_layer)
   int points_in_lanes = 0; ///< Memory::points_in_lanes
   int padding = 0;         ///< Memory::padding of shared ones
+  /// Arrays of which each item that holds a cell has its part in shared memory, with so many numbers left free behind.
+  std::vector<int> in_parts{};
+  int behind_parts = 0;
 };
 
 /// Gives a memory to every array that several nests use: those of items where each item has its own entries, else

@@ -19,15 +19,21 @@ int mode_position(const kernel::TensorProgram& program, int mode) {
   return static_cast<int>(std::find(modes.begin(), modes.end(), mode) - modes.begin());
 }
 
+/// The largest first index of the atoms of a kind among these nodes, and one more.
+int count_atoms(const kernel::QFunction& function, const std::vector<form::NodeId>& nodes, AtomKind kind) {
+  int count = 0;
+  for (const auto id : nodes)
+    if (const auto& node = function.graph[id]; node.op == form::ScalarOp::atom && node.atom.kind == kind)
+      count = std::max(count, node.atom.a + 1);
+  return count;
+}
+
 int count_slots(const kernel::TensorProgram& program, AtomKind kind, OutputKind output_kind) {
   int count = 0;
   for (const auto& output : program.function.outputs)
     if (output.kind == output_kind) count = std::max(count, output.component + 1);
-  const auto& graph = program.function.graph;
-  for (const auto id : graph.reachable(program.function.roots()))
-    if (graph[id].op == form::ScalarOp::atom && graph[id].atom.kind == kind)
-      count = std::max(count, graph[id].atom.a + 1);
-  return count;
+  return std::max(count,
+                  count_atoms(program.function, program.function.graph.reachable(program.function.roots()), kind));
 }
 
 } // namespace
@@ -36,6 +42,7 @@ PointStage::PointStage(Context& context, Access access) : context_(context), acc
   const auto& function = context.program.function;
   order_ = function.graph.reachable(function.roots());
   dependencies_ = kernel::dependencies(function);
+  num_coefficients_ = count_atoms(function, order_, AtomKind::cell_coefficient);
   num_stored_points_ = count_slots(context.program, AtomKind::stored_point, OutputKind::stored_point);
   num_stored_cells_ = count_slots(context.program, AtomKind::stored_cell, OutputKind::stored_cell);
 }
@@ -98,11 +105,6 @@ NodePtr PointStage::reference_coordinate(int axis) {
 
 NodePtr PointStage::atom(const Atom& a) {
   const auto& program = context_.program;
-  const auto per_cell = [&](const std::string& role, int count, int entry) {
-    context_.announce_row(role, count);
-    return context_.fetch(context_.global(role),
-                          context_.cell_entry(iadd(imul(context_.data_row(), integer(count)), integer(entry))));
-  };
   switch (a.kind) {
   case AtomKind::parameter:
     return context_.fetch(context_.global(role::parameters), integer(a.a));
@@ -111,15 +113,22 @@ NodePtr PointStage::atom(const Atom& a) {
   case AtomKind::cell_coefficient: {
     // one more parameter says how many coefficients a cell has: the array may serve several kernels
     const NodePtr count = iload(context_.global(role::mode, 0, Type::integer), integer(1));
-    return context_.fetch(context_.global(role::cell_coefficients),
-                          context_.cell_entry(iadd(imul(context_.data_row(), count), integer(a.a))));
+    return context_.fetch_of_cell(role::cell_coefficients, num_coefficients_, count,
+                                  [&](const NodePtr& cell) { return iadd(imul(cell, count), integer(a.a)); });
   }
   case AtomKind::map_coefficient: {
-    const int modes = static_cast<int>(kernel::map_modes(program.function.map, program.tdim).size());
-    return per_cell(role::map, modes * program.tdim, mode_position(program, a.a) * program.tdim + a.b);
+    const int modes = static_cast<int>(kernel::map_modes(program.function.map, program.tdim).size()),
+              count = modes * program.tdim, entry = mode_position(program, a.a) * program.tdim + a.b;
+    context_.announce_row(role::map, count);
+    return context_.fetch_of_cell(role::map, count, integer(count), [&](const NodePtr& cell) {
+      return iadd(imul(cell, integer(count)), integer(entry));
+    });
   }
   case AtomKind::stored_cell:
-    return per_cell(role::stored_cell, num_stored_cells_, a.a);
+    context_.announce_row(role::stored_cell, num_stored_cells_);
+    return context_.fetch(
+        context_.global(role::stored_cell),
+        context_.cell_entry(iadd(imul(context_.data_row(), integer(num_stored_cells_)), integer(a.a))));
   case AtomKind::stored_point:
     return context_.fetch(context_.global(role::stored_point), stored_entry(a.a));
   case AtomKind::reference_coordinate:

@@ -56,7 +56,7 @@ private:
   std::vector<form::NodeId> order_;
   std::vector<unsigned> dependencies_;
   Values values_;
-  int num_stored_points_ = 0, num_stored_cells_ = 0;
+  int num_coefficients_ = 0, num_stored_points_ = 0, num_stored_cells_ = 0; ///< numbers of a cell, or of a point
 };
 
 /// The total of integral outputs per lane is kept in work buffer "total"; these start it and write it out.

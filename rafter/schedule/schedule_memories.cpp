@@ -77,7 +77,21 @@ const ScheduleMemories::ArrayPlace& ScheduleMemories::place_of(int number, int a
   return result;
 }
 
+NodePtr ScheduleMemories::begin(int number) const {
+  const auto& in = memory(number);
+  const NodePtr size = integer(size_of(program_, in));
+  if (in.has_cells) return imul(variable("cell"), size);
+  if (is_part_of_item(number)) return imul(variable(own_item), size);
+  if (in.space == Space::shared && schedule_.cells > 1)
+    return imul(item(2), size); // each cell of the group has its own
+  return integer(0);
+}
+
 NodePtr ScheduleMemories::entry(int number, int array, const EntryIndices& at) const {
+  return iadd(begin(number), entry_behind_begin(number, array, at));
+}
+
+NodePtr ScheduleMemories::entry_behind_begin(int number, int array, const EntryIndices& at) const {
   const auto& place = place_of(number, array);
   const auto& axes = program_.array(array).axes;
   NodePtr index = integer(0);
@@ -90,20 +104,17 @@ NodePtr ScheduleMemories::entry(int number, int array, const EntryIndices& at) c
     else
       index = iadd(index, imul(along, integer(place.strides[i])));
   }
-  index = iadd(index, integer(constant));
-  const auto& in = memory(number);
-  if (in.has_cells) return iadd(imul(variable("cell"), integer(size_of(program_, in))), index);
-  if (in.space != Space::shared || schedule_.cells == 1) return index;
-  return iadd(imul(item(2), integer(size_of(program_, in))), index); // each cell of the group has its own
+  return iadd(index, integer(constant));
 }
 
 Placement ScheduleMemories::placement(int number, int array, const kernel::Access& access) const {
   const auto& of = program_.array(array);
   const std::span axes(of.axes);
   Placement result;
+  result.begin = begin(number);
   const auto entry_of = [&](int component, int dof) {
     const EntryIndices at{{axes.front(), integer(component)}};
-    return static_cast<int>(entry(number, array, numbered(program_, at, axes.subspan(1), dof))->integer);
+    return static_cast<int>(entry_behind_begin(number, array, numbered(program_, at, axes.subspan(1), dof))->integer);
   };
   result.component_stride = entry_of(1, 0) - entry_of(0, 0);
   const auto place_of = [&](int place) { return place < 0 ? -1 : entry_of(0, place); };

@@ -35,6 +35,12 @@ public:
   ScheduleMemories(Context& context, const Schedule& schedule);
 
   const std::string& name(int number) const { return memory(number).name; }
+  /// Says whether a memory is the item's own part of one that the items of its group share.
+  bool is_part_of_item(int number) const {
+    return number >= 0 && memory(number).space == Space::shared && schedule_.cell_place == CellPlace::items;
+  }
+  /// Entry at which what the cell has of a memory begins.
+  NodePtr begin(int number) const;
   bool has_points_in_lanes(int number) const { return memory(number).points_in_lanes > 0; }
   /// Says whether what is written adds, as to all arrays that a schedule clears.
   bool is_cleared(int number, int array) const { return cleared_.contains({array, number}); }
@@ -63,6 +69,7 @@ private:
     std::vector<int> strides; ///< along each of its axes
   };
   const ArrayPlace& place_of(int number, int array) const;
+  NodePtr entry_behind_begin(int number, int array, const EntryIndices& at) const;
   const Memory& memory(int number) const { return schedule_.memories[static_cast<std::size_t>(number)]; }
 
   Context& context_;

@@ -6,10 +6,12 @@
 #include <rafter/base/error.hpp>
 
 #include <rafter/schedule/component_access.hpp>
+#include <rafter/schedule/item_keys.hpp>
 #include <rafter/schedule/lowering.hpp>
 #include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/schedule/place_arrays.hpp>
 #include <rafter/schedule/point_loops.hpp>
+#include <rafter/schedule/workspace.hpp>
 
 namespace rafter::schedule {
 
@@ -53,7 +55,11 @@ public:
       for (auto& entry : point_loops(program_, plan_)) of_subbatch_.push_back(std::move(entry));
     if (has_integrals) add({.action = Do::Action::end_integrals});
     end_subbatches();
-    place_arrays(program_, plan_, schedule_, {.has_turns = false});
+    const bool has_items = schedule_.cell_place == CellPlace::items;
+    place_arrays(program_, plan_, schedule_,
+                 {.has_turns = false,
+                  .in_parts = has_items ? workspace_arrays(program_, plan_[key::workspace]) : std::vector<int>{},
+                  .behind_parts = plan_[key::padding] ? 1 : 0});
     return std::move(schedule_);
   }
 

@@ -84,6 +84,19 @@ base::AlignedVector<double> geometry_nodes(const mesh::Mesh& mesh, const Batched
   return geometry({mesh, cells, CellGeometry::Kind::nodes}, cells.num_batches);
 }
 
+void put_cell_by_cell(std::span<double> values, int cells_per_batch, std::int64_t num_batches) {
+  const auto cells = static_cast<std::size_t>(cells_per_batch),
+             per_batch = num_batches > 0 ? values.size() / static_cast<std::size_t>(num_batches) : 0;
+  base::Parts(num_batches, 1 << 11).run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
+    std::vector<double> by_number(per_batch);
+    for (auto batch = static_cast<std::size_t>(begin); batch < static_cast<std::size_t>(end); ++batch) {
+      const auto of_batch = values.subspan(batch * per_batch, per_batch);
+      std::ranges::copy(of_batch, by_number.begin());
+      for (std::size_t i = 0; i < per_batch; ++i) of_batch[i % cells * (per_batch / cells) + i / cells] = by_number[i];
+    }
+  });
+}
+
 double CellCoefficients::Table::operator()(std::int32_t tag) const {
   const auto found = std::lower_bound(tags.begin(), tags.end(), tag);
   return found != tags.end() && *found == tag ? values[static_cast<std::size_t>(found - tags.begin())] : otherwise;

@@ -50,6 +50,10 @@ base::AlignedVector<double> map_coefficients(const mesh::Mesh& mesh, const Batch
 /// Coordinates of the geometry nodes of cells, shape (batch, node, axis, cell).
 base::AlignedVector<double> geometry_nodes(const mesh::Mesh& mesh, const BatchedCells& cells);
 
+/// Puts numbers of shape (batch, number, cell) into shape (batch, cell, number), the order of
+/// schedule::reads_cell_by_cell.
+void put_cell_by_cell(std::span<double> values, int cells_per_batch, std::int64_t num_batches);
+
 /// The numbers per cell of a form: its coefficients by tag, then one indicator (1 or 0) for each cell measure that is
 /// restricted to tags.
 class CellCoefficients {

@@ -17,6 +17,7 @@
 #include <rafter/schedule/cell_per_item.hpp>
 #include <rafter/schedule/contraction_keys.hpp>
 #include <rafter/schedule/counts.hpp>
+#include <rafter/schedule/item_keys.hpp>
 #include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/schedule/point_loops.hpp>
 #include <rafter/space/layout.hpp>
@@ -284,6 +285,7 @@ schedule::Plan KernelGenerator::usual_plan() {
                                kernel().target, options_.plan.get());
   if (!options_.plan) plan.set(key::scatter, usual_scatter(specification_, options_));
   if (is_matrix()) take_matrix_keys(plan);
+  if (is_matrix() && !is_facet()) take_item_keys(plan);
   if (is_single(specification_, options_)) plan = computing_in_floats(plan);
   if (is_facet()) plan.set(key::unroll, 0); // tables are data: those of most facets depend on the number of the facet
   if (is_quick) take_quick_flags(plan);
@@ -354,6 +356,13 @@ void KernelGenerator::take_matrix_keys(schedule::Plan& plan) {
   if (order == schedule::LoopOrder::tables) return;
   plan.set(key::contraction, kernel::Contraction::pointwise);
   plan.set(key::order, order).set(key::derivatives, given[key::derivatives]);
+}
+
+/// Cells of matrices stand in items, as the plan says that was given, if that has cells in items.
+void KernelGenerator::take_item_keys(schedule::Plan& plan) const {
+  if (!options_.plan || !schedule::holds_cells(*options_.plan)) return;
+  plan.set(key::mapping, (*options_.plan)[key::mapping]).set(key::vector_width, 1);
+  for (const auto* item_key : schedule::keys_of_items()) plan.set_number(*item_key, options_.plan->number(*item_key));
 }
 
 /// The matrices of cells that a plan may ask to store; none of more numbers than any other way moves. Where the planner

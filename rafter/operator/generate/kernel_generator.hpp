@@ -62,6 +62,7 @@ private:
   schedule::Plan setup_plan(const schedule::Plan& plan, bool runs_again) const;
   bool has_point_loops(const schedule::Plan& plan) const;
   void take_matrix_keys(schedule::Plan& plan);
+  void take_item_keys(schedule::Plan& plan) const;
   bool stores_past_caches(const schedule::Plan& plan) const;
   kernel::StoredMatrices matrices_to_store(const kernel::QFunction& function,
                                            const tune::CellSpecification& cell) const;

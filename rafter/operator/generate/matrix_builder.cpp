@@ -12,6 +12,7 @@
 #include <rafter/operator/generate/cell_unknowns.hpp>
 #include <rafter/operator/generate/kernel_target.hpp>
 #include <rafter/operator/generate/matrix_limits.hpp>
+#include <rafter/schedule/item_keys.hpp>
 #include <rafter/schedule/mapping_keys.hpp>
 #include <rafter/schedule/matrix_product.hpp>
 #include <rafter/space/function_space.hpp>
@@ -33,8 +34,10 @@ KernelOptions cell_options(KernelOptions options) {
     const auto usual =
         schedule::usual_plan(options.target != nullptr ? options.target->target : target_of(*options.device));
     auto plan = *options.plan;
-    plan.set(schedule::key::mapping, usual[schedule::key::mapping]);
-    if (schedule::has_items(usual)) plan.set(schedule::key::vector_width, usual[schedule::key::vector_width]);
+    if (!schedule::holds_cells(plan)) {
+      plan.set(schedule::key::mapping, usual[schedule::key::mapping]);
+      if (schedule::has_items(usual)) plan.set(schedule::key::vector_width, usual[schedule::key::vector_width]);
+    }
     options.plan = std::make_shared<const schedule::Plan>(schedule::in_double(plan));
   }
   return options;

@@ -162,6 +162,9 @@ public:
     for (std::size_t k = 0; k < records_.size(); ++k) {
       overwrites_.push_back(kernels_.built().blocks[k].cell_block >= 0);
       writes_all_.push_back(std::ranges::find(records_[k].places, -1) == records_[k].places.end());
+      std::vector<std::int32_t> in_order(records_[k].places.size());
+      std::iota(in_order.begin(), in_order.end(), 0);
+      are_in_order_.push_back(records_[k].places == in_order);
       if (overwrites_[k]) is_covered_[records_[k].block] = true;
     }
   }
@@ -202,14 +205,16 @@ private:
     const auto& cells = kernels_.built().blocks[matrices.block].cells;
     const auto num_entries = destinations.num_entries(records.block);
     const auto* places = records.places.data();
-    const bool overwrites = overwrites_[matrices.block], writes_all = writes_all_[matrices.block];
+    const bool overwrites = overwrites_[matrices.block], writes_all = writes_all_[matrices.block],
+               is_in_order = are_in_order_[matrices.block];
     for (auto batch = matrices.batch_begin; batch < matrices.batch_end; ++batch) {
-      const double* of_batch = records.values_of(matrices, batch);
       for (int cell = 0, active = cells.num_active(batch); cell < active; ++cell) {
         T* to = destinations.of(records.block, records.cell_of(batch, cell));
         if (to == nullptr) continue;
-        const double* values = of_batch + cell;
-        if (overwrites && writes_all)
+        const double* values = records.values_of(matrices, batch, cell);
+        if (overwrites && is_in_order)
+          std::copy_n(values, num_entries, to);
+        else if (overwrites && writes_all)
           for (std::size_t i = 0; i < num_entries; ++i) to[i] = static_cast<T>(values[places[i]]);
         else if (overwrites)
           for (std::size_t i = 0; i < num_entries; ++i)
@@ -243,6 +248,7 @@ private:
   std::vector<MatrixRecords> records_;      ///< shape (kernel); empty where matrices are found column by column
   std::vector<bool> overwrites_;            ///< shape (kernel): it is of cells, and not of facets
   std::vector<bool> writes_all_;            ///< shape (kernel): it writes all entries of a cell
+  std::vector<bool> are_in_order_;          ///< shape (kernel): in the order of the arrays
   std::vector<bool> is_covered_;            ///< shape (block): a kernel overwrites the matrices of its cells
   std::optional<MatrixColumns> by_columns_; ///< none: kernels write cell matrices
 };

@@ -47,13 +47,13 @@ void CellSum::add(const CellMatrices& matrices, std::span<double> entries) const
   const auto& cells = built_.cells->blocks[matrices.block].cells;
   const bool is_whole = are_whole_[matrices.block];
   for (std::int32_t batch = matrices.batch_begin; batch < matrices.batch_end; ++batch) {
-    const double* values = records.values_of(matrices, batch);
     for (int cell = 0, active = cells.num_active(batch); cell < active; ++cell) {
       const auto first = range.first + records.cell_of(batch, cell) * range.length;
+      const double* values = records.values_of(matrices, batch, cell);
       if (is_whole)
-        add_whole_matrix(records, first, values + cell, entries);
+        add_whole_matrix(records, first, values, entries);
       else
-        add_matrix(records, first, values + cell, entries);
+        add_matrix(records, first, values, entries);
     }
   }
 }

@@ -2,6 +2,7 @@
 #include <rafter/operator/matrix/matrix_records.hpp>
 
 #include <rafter/operator/generate/form_builder.hpp>
+#include <rafter/schedule/item_keys.hpp>
 #include <rafter/schedule/mapping.hpp>
 #include <rafter/space/function_space.hpp>
 
@@ -53,8 +54,8 @@ void find_places(const GeneratedForm& form, const tune::KernelPrograms& programs
           const auto& column =
               column_groups[static_cast<std::size_t>(first_columns[trial] + pair % trial_components * trials + j)];
           records.places[((row.group * num_column_groups + column.group) * size + row.component) * size +
-                         column.component] =
-              (offset + output.places[static_cast<std::size_t>(i * trials + j)]) * records.cells_per_batch;
+                         column.component] = (offset + output.places[static_cast<std::size_t>(i * trials + j)]) *
+                                             static_cast<std::int32_t>(records.entry_stride);
         }
   }
 }
@@ -83,6 +84,9 @@ std::vector<MatrixRecords> matrix_records(const GeneratedForm& form, int group_s
     records.cells_per_batch = block.cells.cells_per_batch;
     records.num_entries = static_cast<std::size_t>(tune::num_matrix_entries(programs));
     records.num_records = schedule::num_matrix_records(tune::num_matrix_entries(programs), records.cells_per_batch);
+    const bool is_by_cell = schedule::writes_cell_by_cell(programs.main.plan);
+    records.entry_stride = is_by_cell ? 1 : static_cast<std::size_t>(records.cells_per_batch);
+    records.cell_stride = is_by_cell ? records.num_entries : 1;
     if (block.cell_block >= 0)
       records.block = static_cast<std::size_t>(block.cell_block);
     else

@@ -24,6 +24,9 @@ struct MatrixRecords {
   /// Number of batches whose matrices an output holds at a time, see schedule::num_matrix_records.
   std::int32_t num_records = 1;
   int cells_per_batch = 8;
+  /// Distances in the output of a batch from an entry to the next one, which `places` takes into account, and from a
+  /// cell to the next one: the numbers of the cells stand side by side, or those of a cell do (schedule::Writing).
+  std::size_t entry_stride = 8, cell_stride = 1;
   std::size_t block = 0; ///< number of the block that the cells are in, of the system's batches
 
   /// Number in its block of a cell of a batch of the kernel.
@@ -31,11 +34,11 @@ struct MatrixRecords {
     const std::int64_t number = std::int64_t{batch} * cells_per_batch + cell;
     return cells.empty() ? number : cells[static_cast<std::size_t>(number)];
   }
-  /// The output of a batch. The matrix of cell i begins at entry i; entries of the other cells stand between its own,
-  /// which `places` takes into account.
-  const double* values_of(const CellMatrices& matrices, std::int32_t batch) const {
+  /// Where the matrix of a cell of a batch begins in the output.
+  const double* values_of(const CellMatrices& matrices, std::int32_t batch, int cell) const {
     return matrices.values.data() +
-           static_cast<std::size_t>(batch % num_records) * num_entries * static_cast<std::size_t>(cells_per_batch);
+           static_cast<std::size_t>(batch % num_records) * num_entries * static_cast<std::size_t>(cells_per_batch) +
+           static_cast<std::size_t>(cell) * cell_stride;
   }
 };
 

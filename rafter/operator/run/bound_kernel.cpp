@@ -11,6 +11,7 @@
 #include <rafter/operator/generate/kernel_target.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/schedule/counts.hpp>
+#include <rafter/schedule/item_keys.hpp>
 #include <rafter/schedule/least_traffic.hpp>
 #include <rafter/schedule/mapping.hpp>
 #include <rafter/space/function_space.hpp>
@@ -76,9 +77,11 @@ void BoundKernel::fill_data() {
     return;
   }
   const auto representatives = block_.rows.representatives(cells);
-  cell_data_ = cell_data(*form_.system.discretisation, cells, representatives, device_);
+  cell_data_ = cell_data(*form_.system.discretisation, cells, representatives, device_, reads_cell_by_cell());
   data_rows_ = device::to_array<std::int32_t>(device_, block_.rows.of_batch);
-  cell_coefficients_ = Reals(device_, form_.coefficients.values(representatives));
+  auto coefficients = form_.coefficients.values(representatives);
+  if (reads_cell_by_cell()) put_cell_by_cell(coefficients, cells.cells_per_batch, representatives.num_batches);
+  cell_coefficients_ = Reals(device_, std::move(coefficients));
   const auto cells_per_batch = static_cast<std::size_t>(cells.cells_per_batch);
   const auto batches = static_cast<std::size_t>(cells.num_batches);
   const auto storage = info_.plan[schedule::key::storage];
@@ -107,6 +110,8 @@ double BoundKernel::uncounted_clearing_bytes() const {
   }
   return entries * form_.word_bytes();
 }
+
+bool BoundKernel::reads_cell_by_cell() const { return schedule::reads_cell_by_cell(block_.kernel.programs.main.plan); }
 
 BoundKernel::Runs BoundKernel::runs() const {
   const double cells = static_cast<double>(info_.num_cells), batches = static_cast<double>(info_.num_batches);
@@ -238,17 +243,21 @@ void BoundKernel::write_cells(std::int32_t begin, std::int32_t end, MatrixWork& 
   const auto cells_per_batch = static_cast<std::size_t>(cells.cells_per_batch);
   const std::size_t numbers = geometry_->numbers_per_batch(),
                     coefficients = static_cast<std::size_t>(form_.coefficients.count()) * cells_per_batch;
-  double* geometry = work.geometry.host_write().data();
+  const auto geometry = work.geometry.host_write();
   const auto num_active = work.num_active.host_write();
   for (std::int32_t batch = begin; batch < end; ++batch) {
     const auto record = static_cast<std::size_t>(batch % num_records());
-    geometry_->write(batch, work.points, geometry + record * numbers);
+    const auto of_record = geometry.subspan(record * numbers, numbers);
+    geometry_->write(batch, work.points, of_record.data());
+    if (reads_cell_by_cell()) put_cell_by_cell(of_record, cells.cells_per_batch, 1);
     num_active[record] = cells.num_active(batch);
     if (coefficients == 0) continue;
     auto of_batch = cells;
     of_batch.cells = cells.cells.subspan(static_cast<std::size_t>(batch) * cells_per_batch, cells_per_batch);
     of_batch.num_batches = 1;
-    std::ranges::copy(form_.coefficients.values(of_batch),
+    auto values = form_.coefficients.values(of_batch);
+    if (reads_cell_by_cell()) put_cell_by_cell(values, cells.cells_per_batch, 1);
+    std::ranges::copy(values,
                       work.coefficients.host_write().begin() + static_cast<std::ptrdiff_t>(record * coefficients));
   }
 }

@@ -85,6 +85,7 @@ private:
   struct Runs {
     double complete = 0, idle = 0;
   };
+  bool reads_cell_by_cell() const; ///< the numbers that the kernel and its set-up read
   Runs runs() const;
   void fill_data();
   void write_cells(std::int32_t begin, std::int32_t end, MatrixWork& work) const;

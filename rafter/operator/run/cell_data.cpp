@@ -30,12 +30,12 @@ std::vector<double> reference_normals(const BatchedCells& cells) {
 }
 
 CellData make_cell_data(const mesh::Mesh& mesh, const BatchedCells& cells, const BatchedCells& rows,
-                        const std::shared_ptr<device::Device>& device) {
+                        const std::shared_ptr<device::Device>& device, bool is_cell_by_cell) {
   CellData result{.batches = batch_numbers(cells, device), .map_coefficients = {}, .nodes = {}, .reference_normal = {}};
-  if (cells.map == mesh::MapKind::isoparametric)
-    result.nodes = {device, geometry_nodes(mesh, rows)};
-  else
-    result.map_coefficients = {device, map_coefficients(mesh, rows)};
+  const bool has_nodes = cells.map == mesh::MapKind::isoparametric;
+  auto geometry = has_nodes ? geometry_nodes(mesh, rows) : map_coefficients(mesh, rows);
+  if (is_cell_by_cell) put_cell_by_cell(geometry, rows.cells_per_batch, rows.num_batches);
+  (has_nodes ? result.nodes : result.map_coefficients) = {device, std::move(geometry)};
   if (cells.is_facet()) result.reference_normal = device::to_array<double>(device, reference_normals(cells));
   for (const auto* numbers : {&result.batches.num_active, &result.batches.facets})
     (void)numbers->device_read(); // now, because threads that share the data must only read
@@ -62,13 +62,14 @@ void CellData::add_to(device::BufferRegistry& registry) const {
 }
 
 std::shared_ptr<const CellData> cell_data(const space::Discretisation& discretisation, const BatchedCells& cells,
-                                          const BatchedCells& rows, const std::shared_ptr<device::Device>& device) {
-  const auto key = fmt::format("{} group {} {} facets {} {} active {} batches {} of {} cells {} rows {}",
+                                          const BatchedCells& rows, const std::shared_ptr<device::Device>& device,
+                                          bool is_cell_by_cell) {
+  const auto key = fmt::format("{} group {} {} facets {} {} active {} batches {} of {} cells {} rows {} by cell {}",
                                name_of(device), cells.group, mesh::name(cells.map), hash_of(cells.local_facets),
                                hash_of(cells.facets), hash_of(cells.active), cells.num_batches, cells.cells_per_batch,
-                               cells.num_items, hash_of(rows.cells));
+                               cells.num_items, hash_of(rows.cells), is_cell_by_cell);
   return discretisation.shared().get<CellData>(
-      key, [&] { return make_cell_data(discretisation.mesh(), cells, rows, device); });
+      key, [&] { return make_cell_data(discretisation.mesh(), cells, rows, device, is_cell_by_cell); });
 }
 
 Numbers::Numbers(const std::shared_ptr<device::Device>& device, std::size_t size, schedule::Precision precision)

@@ -29,7 +29,7 @@ struct BatchNumbers {
 };
 BatchNumbers batch_numbers(const BatchedCells& cells, const std::shared_ptr<device::Device>& device);
 
-/// The data of the mesh that kernels on a list of cells read.
+/// The data of the mesh that kernels on a list of cells read. Cells come last, or behind the batch.
 struct CellData {
   BatchNumbers batches;
   /// Shape (batch, mode, axis, cell), see op::map_coefficients; empty for isoparametric maps.
@@ -42,8 +42,10 @@ struct CellData {
 };
 /// Returns the data of these cells, shared with whoever holds the same ones. `rows` are the cells whose maps and nodes
 /// are read in the place of `cells`, because batches of equal cells share their data (DataRows::representatives).
+/// `is_cell_by_cell`: maps and nodes stand in the order of schedule::reads_cell_by_cell.
 std::shared_ptr<const CellData> cell_data(const space::Discretisation& discretisation, const BatchedCells& cells,
-                                          const BatchedCells& rows, const std::shared_ptr<device::Device>& device);
+                                          const BatchedCells& rows, const std::shared_ptr<device::Device>& device,
+                                          bool is_cell_by_cell);
 
 /// Numbers in the precision that the plan of a kernel asks for.
 class Numbers {
