@@ -8,6 +8,9 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/base/temporary.hpp>
+#include <rafter/device/gpu/gpu_compiler.hpp>
+#include <rafter/emit/c_family.hpp>
 #include <rafter/form/language.hpp>
 #include <rafter/mesh/cell_tags.hpp>
 #include <rafter/operator/generate/form_builder.hpp>
@@ -140,28 +143,33 @@ INSTANTIATE_TEST_SUITE_P(others, ItemKeys, ::testing::ValuesIn(other_cases), nam
 /// The product of all keys, for a case and an order of the loops.
 class EveryItemKey : public ::testing::TestWithParam<std::tuple<ItemCase, const char*>> {
 protected:
-  static std::vector<std::string> plans() {
+  /// `groups`: keys of groups and their shared memory.
+  static std::vector<std::string> plans(const std::vector<std::string>& groups) {
     std::vector<std::string> result;
     for (const char* read : {"coalesced", "plain", "staged"})
       for (const char* write : {"coalesced", "plain"})
         for (const char* workspace : {"none", "geometry", "coefficients", "shapes", "matrix"})
-          for (const int padding : {0, 1})
-            for (const char* work_group : {"8", "16", "64"})
-              for (const int cells : {1, 2})
-                result.push_back(
-                    fmt::format("{} read={} write={} workspace={} padding={} work_group={} cells_per_item={}",
-                                std::get<1>(GetParam()), read, write, workspace, padding, work_group, cells));
+          for (const auto& group : groups)
+            result.push_back(fmt::format("{} read={} write={} workspace={} {}", std::get<1>(GetParam()), read, write,
+                                         workspace, group));
     return result;
   }
 };
 
 TEST_P(EveryItemKey, GivesTheMatricesOfTheHostWithoutRaces) {
-  expect_results(std::get<0>(GetParam()), 2, plans(), std::make_shared<InterpreterDevice>());
+  std::vector<std::string> groups;
+  for (const int padding : {0, 1})
+    for (const int items : {8, 16, 32})
+      for (const int cells : {1, 2})
+        groups.push_back(fmt::format("padding={} work_group={} cells_per_item={}", padding, items, cells));
+  expect_results(std::get<0>(GetParam()), 2, plans(groups), std::make_shared<InterpreterDevice>());
 }
 
+/// Drivers compile long.
 TEST_P(EveryItemKey, GivesTheMatricesOfTheHostWhenOpenClRunsIt) {
   if (!has_opencl()) GTEST_SKIP() << "this machine has no OpenCL device (apt-get install pocl-opencl-icd)";
-  expect_results(std::get<0>(GetParam()), 2, plans(), std::make_shared<TranslatingDevice>());
+  expect_results(std::get<0>(GetParam()), 2, plans({"padding=1 work_group=16 cells_per_item=2"}),
+                 std::make_shared<TranslatingDevice>());
 }
 
 INSTANTIATE_TEST_SUITE_P(all, EveryItemKey,
@@ -221,6 +229,29 @@ TEST(ItemKeysOf, SharedMemoryHoldsOneArrayOfEachCell) {
   }
   EXPECT_EQ(num_shared(setup_of(published_cases[0], "order=qss work_group=16 read=staged")), 16 * 12);
   EXPECT_EQ(num_shared(setup_of(published_cases[3], "order=qss work_group=16 read=staged padding=1")), 16 * (19 + 17));
+}
+
+/// The compiler of CUDA, which needs no device; null where there is none.
+std::shared_ptr<const device::GpuCompiler> cuda_compiler() {
+  try {
+    return device::GpuCompiler::instance(device::nvrtc_names());
+  } catch (const base::EnvironmentError&) {
+    return nullptr;
+  }
+}
+
+TEST(ItemKeysOf, TextsCompileForCuda) {
+  const auto compiler = cuda_compiler();
+  if (compiler == nullptr) GTEST_SKIP() << "this machine has no NVRTC";
+  for (const auto& of : published_cases)
+    for (const auto& plan : few_plans()) {
+      SCOPED_TRACE(fmt::format("{} {}", of.name, plan));
+      const auto program = setup_of(of, plan);
+      const auto folder = base::Temporary::folder(base::temporary_folder() + "/rafter-item-keys-");
+      const auto code = compiler->compile(emit::emit(program, "cuda"), "sm_90", folder.path() + "/failed");
+      ASSERT_EQ(code.kernels.size(), 1U);
+      EXPECT_EQ(code.kernels.front().shared_bytes, 8 * num_shared(program));
+    }
 }
 
 TEST(ItemKeysOf, PlainWritingHasTheOrderOfTheArrayOfCells) {
