@@ -62,8 +62,9 @@ std::string convergence(const std::string& title, const Curves& curves) {
   return report::to_svg(plots);
 }
 
-/// Times plans of the kernels of an operator, or of those that compute its matrices of cells, remembers the best, and returns names, plans and numbers of plans that
-/// were timed: operators on the same form and mesh that are made later have these plans.
+/// Times plans of the kernels of an operator, or of those that compute its matrices of cells, remembers the best, and
+/// returns names, plans and numbers of plans that were timed: operators on the same form and mesh that are made later
+/// have these plans.
 std::vector<std::tuple<std::string, std::string, std::size_t>> tune(const op::Operator& A, bool is_fresh,
                                                                     bool has_cell_matrices) {
   std::vector<std::tuple<std::string, std::string, std::size_t>> result;
@@ -74,7 +75,7 @@ std::vector<std::tuple<std::string, std::string, std::size_t>> tune(const op::Op
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
   };
   for (const auto& kernel : op::tune_kernels(A.form(), A.system(), A.options(), tuning,
-                                           has_cell_matrices ? op::Purpose::matrix : op::Purpose::action))
+                                             has_cell_matrices ? op::Purpose::matrix : op::Purpose::action))
     result.emplace_back(kernel.info.name, schedule::to_string(kernel.info.plan), kernel.num_timed);
   return result;
 }
