@@ -5,12 +5,15 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <iterator>
 
 #include <bench/first_order_figures.hpp>
+#include <bench/first_order_variants.hpp>
 #include <bench/operators.hpp>
 #include <bench/published_first_order.hpp>
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/base/log.hpp>
 #include <rafter/base/sampling.hpp>
 #include <rafter/device/device.hpp>
 #include <rafter/device/finish.hpp>
@@ -21,6 +24,7 @@
 #include <rafter/mesh/cell_tags.hpp>
 #include <rafter/operator/generate/form_builder.hpp>
 #include <rafter/operator/generate/kernel_info.hpp>
+#include <rafter/operator/generate/kernel_target.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/schedule/work_arrays.hpp>
 #include <rafter/space/function_space.hpp>
@@ -45,14 +49,6 @@ constexpr std::array left_sides{
         16},
     LeftSide{"mass", "s*u*v*dx", 0}};
 
-struct LoopVariant {
-  const char *order, *derivatives;
-};
-constexpr std::array loop_variants{LoopVariant{"tables", "ahead"}, LoopVariant{"qss", "ahead"},
-                                   LoopVariant{"qss", "inside"},   LoopVariant{"sqs", "ahead"},
-                                   LoopVariant{"sqs", "inside"},   LoopVariant{"ssq", "ahead"},
-                                   LoopVariant{"ssq", "inside"}};
-
 std::vector<std::string> left_side_names() {
   std::vector<std::string> result;
   for (const auto& problem : left_sides) result.emplace_back(problem.name);
@@ -62,6 +58,7 @@ std::vector<std::string> left_side_names() {
 struct FirstOrderChoices {
   Settings common;
   std::vector<std::string> cases{"poisson", "convection"}, geometries{"curved-tetrahedra", "curved-prisms"};
+  std::vector<std::string> variants{"orders"};
 };
 FirstOrderChoices first_order_defaults() {
   FirstOrderChoices choices;
@@ -70,9 +67,12 @@ FirstOrderChoices first_order_defaults() {
   return choices;
 }
 std::vector<Option> options_of(FirstOrderChoices& choices) {
-  std::vector<Option> options{names_option("--cases", "left sides", choices.cases, left_side_names()),
-                              names_option("--geometry", "cells of the cube", choices.geometries, geometry_names()),
-                              device_option(choices.common)};
+  std::vector<Option> options{
+      names_option("--cases", "left sides", choices.cases, left_side_names()),
+      names_option("--geometry", "cells of the cube", choices.geometries, geometry_names()),
+      device_option(choices.common),
+      names_option("--variants", "orders of the loops; on devices with groups of items all of their keys, too",
+                   choices.variants, {"orders", "all"})};
   for (auto& option : common_options(choices.common)) options.push_back(std::move(option));
   std::erase_if(options, [](const Option& option) { return option.key == "--mesh" || option.key == "--refine"; });
   return options;
@@ -283,79 +283,128 @@ void add_times(Json& row, const base::Timing& timing, double cells) {
   if (row.contains("estimate_ns")) row["estimate_share"] = row["estimate_ns"].get<double>() / ns;
 }
 
-/// The operators of all variants, whose matrices agree.
-std::vector<op::Operator> make_operators(const form::Form& form, const std::shared_ptr<device::Device>& device) {
+/// What the variants of one case have in common.
+struct IntegrationCase {
+  const LeftSide& problem;
+  const Settings& settings;
+  const IntegrationRates& rates;
+  std::string name;
+  int degree;
+  std::shared_ptr<const space::FunctionSpace> space;
+  form::Form form;
+  std::shared_ptr<device::Device> device;
+};
+
+IntegrationCase integration_case(const Settings& settings, const LeftSide& problem, const SpaceChoice& choice,
+                                 const std::shared_ptr<device::Device>& device, const IntegrationRates& rates) {
+  const Case of_space{.name = problem.name, .description = {}, .form = {}};
+  SpaceChoice tagged = choice;
+  tagged.mesh = tagged_mesh(make_space(of_space, choice));
+  const auto space = make_space(of_space, tagged);
+  return {.problem = problem,
+          .settings = settings,
+          .rates = rates,
+          .name = fmt::format("{}-{}", element::name(space->mesh().groups.front().shape), problem.name),
+          .degree = choice.degree,
+          .space = space,
+          .form = make_left_side(problem, space),
+          .device = device};
+}
+
+/// The operators of the variants that the device can run, whose matrices agree. Warns of others, and leaves them out.
+std::vector<op::Operator> make_operators(const IntegrationCase& of, std::vector<IntegrationVariant>& variants) {
   std::vector<op::Operator> operators;
-  for (const auto& variant : loop_variants) {
-    operators.emplace_back(form,
-                           op::OperatorOptions{.shared_device = device,
-                                               .plan = fmt::format("contraction=cell-matrices order={} derivatives={}",
-                                                                   variant.order, variant.derivatives)});
+  std::erase_if(variants, [&](const IntegrationVariant& variant) {
+    try {
+      operators.emplace_back(of.form, op::OperatorOptions{.shared_device = of.device, .plan = variant.plan()});
+    } catch (const base::InputError& error) {
+      if (variant.items.empty()) throw;
+      base::warn(fmt::format("bench first-order: {} without {}: {}", of.name, variant.plan(), error.what()));
+      return true;
+    }
     operators.back().set("s", 1.0);
     operators.back().refresh();
-  }
+    return false;
+  });
   std::vector<const op::Operator*> all;
   for (const auto& A : operators) all.push_back(&A);
   constexpr double bound = 1e-10;
   const auto different = differences(all);
   for (std::size_t v = 0; v < different.size(); ++v)
     if (!(different[v] < bound))
-      throw base::InternalError(fmt::format("bench first-order: order={} derivatives={} differs by {}",
-                                            loop_variants[v].order, loop_variants[v].derivatives, different[v]));
+      throw base::InternalError(fmt::format("bench first-order: {} differs by {}", variants[v].plan(), different[v]));
   return operators;
 }
 
 /// Seconds of set-up, shape (variant, round).
-std::vector<std::vector<double>> set_up_times(std::vector<op::Operator>& operators, const Settings& settings,
-                                              const std::shared_ptr<device::Device>& device) {
+std::vector<std::vector<double>> set_up_times(std::vector<op::Operator>& operators, const IntegrationCase& of) {
   std::vector<std::function<void()>> calls;
   for (auto& A : operators)
     calls.emplace_back([&A, value = 1.0]() mutable { // another value, so that matrices are computed again
       A.set("s", value = value == 1 ? 2 : 1);
       A.refresh();
     });
-  auto sampling = settings.sampling;
-  sampling.threads = settings.threads;
-  if (!device->shares_host_memory()) sampling.finish = [&] { device::finish(*device); };
+  auto sampling = of.settings.sampling;
+  sampling.threads = of.settings.threads;
+  if (!of.device->shares_host_memory()) sampling.finish = [&] { device::finish(*of.device); };
   return base::sample(calls, sampling);
 }
 
-void measure_case(Report& report, const FirstOrderChoices& choices, const LeftSide& problem, const SpaceChoice& choice,
-                  const std::shared_ptr<device::Device>& device, const IntegrationRates& rates) {
-  const Case of_space{.name = problem.name, .description = {}, .form = {}};
-  SpaceChoice tagged = choice;
-  tagged.mesh = tagged_mesh(make_space(of_space, choice));
-  const auto space = make_space(of_space, tagged);
-  const auto& group = space->mesh().groups.front();
-  const auto name = fmt::format("{}-{}", element::name(group.shape), problem.name);
-  auto operators = make_operators(make_left_side(problem, space), device);
-  const auto samples = set_up_times(operators, choices.common, device);
+/// A row of the report, and what its figures follow from.
+struct MeasuredVariant {
+  Json row;
+  IntegrationCounts counts;
+};
 
+/// Times variants side by side. The first one says what they shall give.
+std::vector<MeasuredVariant> measure_variants(const IntegrationCase& of, std::vector<IntegrationVariant> variants) {
+  auto operators = make_operators(of, variants);
+  const auto samples = set_up_times(operators, of);
   // Equal cells share what set-up stores: those count whose matrices are computed.
   const auto& block = operators.front().built().blocks.front();
-  const auto cells = std::min(static_cast<double>(group.num_cells()),
-                              static_cast<double>(block.rows.count()) * block.cells.cells_per_batch);
-  const auto published = published_problem(name, choice.degree);
-  std::vector<Json> rows;
-  std::vector<IntegrationCounts> counts;
-  for (std::size_t v = 0; v < loop_variants.size(); ++v) {
-    Json row{{"case", name},
-             {"degree", choice.degree},
-             {"order", loop_variants[v].order},
-             {"derivatives", loop_variants[v].derivatives},
-             {"number", v + 1},
-             {"cells", group.num_cells()},
+  const auto num_cells = of.space->mesh().groups.front().num_cells();
+  const auto cells =
+      std::min(static_cast<double>(num_cells), static_cast<double>(block.rows.count()) * block.cells.cells_per_batch);
+  const auto published = published_problem(of.name, of.degree);
+  std::vector<MeasuredVariant> result;
+  for (std::size_t v = 0; v < variants.size(); ++v) {
+    const auto& variant = variants[v];
+    Json row{{"case", of.name},
+             {"degree", of.degree},
+             {"order", variant.order},
+             {"derivatives", variant.derivatives},
+             {"items", variant.items},
+             {"cells", num_cells},
              {"best", ""}};
-    counts.push_back(add_counts(row, operators[v].built(), problem.coefficients, rates));
+    if (!variant.items.empty()) row["plan"] = variant.plan();
+    const auto counts = add_counts(row, operators[v].built(), of.problem.coefficients, of.rates);
     add_times(row, base::timing_of(samples[v]), cells);
-    const auto order = published_order(loop_variants[v].order);
-    if (published && order) add_published(row, *published, *order);
-    rows.push_back(std::move(row));
+    const auto order = published_order(variant.order);
+    if (published && order && variant.items.empty()) add_published(row, *published, *order);
+    result.push_back({std::move(row), counts});
   }
-  const auto best = std::ranges::min_element(rows, {}, [](const Json& row) { return row["ns"].get<double>(); });
-  (*best)["best"] = "*";
-  add_best_figures(*best, counts[static_cast<std::size_t>(best - rows.begin())], rates, published);
-  for (auto& row : rows) report.add(std::move(row));
+  return result;
+}
+
+/// Operators keep the matrices of all cells, so that a few are there at a time: the orders of the loops, then keys of
+/// items beside the first one.
+void measure_case(Report& report, const IntegrationCase& of, bool has_items) {
+  constexpr std::size_t at_a_time = 8;
+  auto measured = measure_variants(of, loop_variants());
+  const auto others = has_items ? item_variants() : std::vector<IntegrationVariant>{};
+  for (std::size_t begin = 0; begin < others.size(); begin += at_a_time) {
+    std::vector<IntegrationVariant> some{loop_variants().front()};
+    for (const auto& variant : std::span(others).subspan(begin, std::min(at_a_time, others.size() - begin)))
+      some.push_back(variant);
+    auto more = measure_variants(of, std::move(some));
+    std::move(more.begin() + 1, more.end(), std::back_inserter(measured));
+  }
+  for (std::size_t i = 0; i < measured.size(); ++i) measured[i].row["number"] = i + 1;
+  auto& best = *std::ranges::min_element(measured, {},
+                                         [](const auto& of_row) { return of_row.row["ns"].template get<double>(); });
+  best.row["best"] = "*";
+  add_best_figures(best.row, best.counts, of.rates, published_problem(of.name, of.degree));
+  for (auto& variant : measured) report.add(std::move(variant.row));
 }
 
 } // namespace
@@ -364,15 +413,23 @@ int run_first_order(std::span<const std::string> arguments) {
   FirstOrderChoices choices = first_order_defaults();
   parse("first-order", arguments, options_of(choices));
   const auto device = device::make_device(choices.common.device, choices.common.threads);
-  Report report(first_order_layout(), choices.common, arguments);
+  const bool has_items = std::ranges::find(choices.variants, "all") != choices.variants.end();
+  if (has_items && !op::kernel_target(*device).target.has_groups)
+    throw base::InputError("--variants all: the device has no groups of items; accepted there is --variants orders, or "
+                           "take --device opencl or cuda");
+  auto layout = first_order_layout();
+  if (has_items) layout.identity.emplace_back("items");
+  Report report(std::move(layout), choices.common, arguments);
   const auto rates = rates_of_run(report.machine(), choices.common, device);
   for (const auto& geometry : choices.geometries)
     for (const auto& problem : left_sides) {
       if (std::ranges::find(choices.cases, problem.name) == choices.cases.end()) continue;
       for (const int degree : choices.common.degrees)
         for (const double size : choices.common.million_dofs)
-          measure_case(report, choices, problem, {.degree = degree, .million_dofs = size, .geometry = geometry}, device,
-                       rates);
+          measure_case(report,
+                       integration_case(choices.common, problem,
+                                        {.degree = degree, .million_dofs = size, .geometry = geometry}, device, rates),
+                       has_items);
     }
   auto plots = best_figure_plots(report.rows());
   plots.insert(plots.begin(), report::Plot{"share of the bound, in the order of the table",

@@ -6,9 +6,11 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/schedule/common_keys.hpp>
 #include <rafter/schedule/loop_program.hpp>
 #include <rafter/schedule/mapping.hpp>
 #include <rafter/schedule/plan.hpp>
+#include <rafter/schedule/planning_problem.hpp>
 
 namespace rafter::schedule {
 
@@ -39,6 +41,35 @@ std::optional<int> number_of_items(const std::string& text) {
 
 } // namespace
 
+namespace {
+
+using Tried = std::vector<std::string>;
+
+bool computes_by_points(const PlanningProblem& problem, const Plan& plan) {
+  return problem.matrix_plan != nullptr && plan[key::contraction] == kernel::Contraction::pointwise;
+}
+/// The paper's groups have 64 items on graphics processors.
+Tried groups_tried(const PlanningProblem& problem, const Plan&) {
+  return problem.matrix_plan != nullptr ? Tried{automatic, "64"} : Tried{automatic};
+}
+Tried readings_tried(const PlanningProblem& problem, const Plan&) {
+  return problem.matrix_plan != nullptr ? Tried{"coalesced", "plain", "staged"} : Tried{"coalesced"};
+}
+Tried writings_tried(const PlanningProblem& problem, const Plan&) {
+  return problem.matrix_plan != nullptr ? Tried{"coalesced", "plain"} : Tried{"coalesced"};
+}
+/// Tables have no arrays of these kinds.
+Tried workspaces_tried(const PlanningProblem& problem, const Plan& plan) {
+  if (!computes_by_points(problem, plan)) return {"none"};
+  return {"none", "geometry", "coefficients", "shapes", "matrix"};
+}
+/// Parts of odd length are in other banks than their neighbours.
+Tried paddings_tried(const PlanningProblem&, const Plan& plan) {
+  return {plan[key::workspace] == Workspace::none ? "0" : "1"};
+}
+
+} // namespace
+
 bool holds_cells(const Plan& plan) {
   return has_items(plan) && !plan[key::mapping].has_points_in_items && !may_have_lanes(plan);
 }
@@ -53,16 +84,40 @@ constexpr KeyOf<int> work_group{
          [] {
            return std::vector<std::string>{automatic, "a number of items from 1 to " + std::to_string(most_items)};
          }},
-     .is_of = holds_cells}};
+     .shared = 0.8,
+     .is_of = holds_cells,
+     .tried = groups_tried,
+     .is_tried_in_matrices = true}};
 constexpr KeyOf<int> cells_per_item{
     {.name = "cells_per_item", .place = 122, .values = Range{1, 64}, .initial = 1, .is_of = holds_cells}};
-constexpr KeyOf<Reading> read{
-    {.name = "read", .place = 123, .values = names_up_to<Reading::staged>(), .is_of = holds_cells}};
-constexpr KeyOf<Writing> write{
-    {.name = "write", .place = 124, .values = names_up_to<Writing::plain>(), .is_of = holds_cells}};
-constexpr KeyOf<Workspace> workspace{
-    {.name = "workspace", .place = 125, .values = names_up_to<Workspace::matrix>(), .is_of = holds_cells}};
-constexpr KeyOf<bool> padding{{.name = "padding", .place = 126, .values = Range{0, 1}, .is_of = holds_cells}};
+constexpr KeyOf<Reading> read{{.name = "read",
+                               .place = 123,
+                               .values = names_up_to<Reading::staged>(),
+                               .shared = 0.8,
+                               .is_of = holds_cells,
+                               .tried = readings_tried,
+                               .is_tried_in_matrices = true}};
+constexpr KeyOf<Writing> write{{.name = "write",
+                                .place = 124,
+                                .values = names_up_to<Writing::plain>(),
+                                .shared = 0.8,
+                                .is_of = holds_cells,
+                                .tried = writings_tried,
+                                .is_tried_in_matrices = true}};
+constexpr KeyOf<Workspace> workspace{{.name = "workspace",
+                                      .place = 125,
+                                      .values = names_up_to<Workspace::matrix>(),
+                                      .shared = 0.6,
+                                      .is_of = holds_cells,
+                                      .tried = workspaces_tried,
+                                      .is_tried_in_matrices = true}};
+constexpr KeyOf<bool> padding{{.name = "padding",
+                               .place = 126,
+                               .values = Range{0, 1},
+                               .shared = 0.8,
+                               .is_of = holds_cells,
+                               .tried = paddings_tried,
+                               .is_tried_in_matrices = true}};
 
 } // namespace key
 

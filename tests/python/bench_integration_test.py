@@ -8,10 +8,12 @@ usage: bench_integration_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
 import itertools
 import json
 import os
+import re
 import sys
 import unittest
 
 import command_test
+from cases import exhaustive
 
 TINY = ("--mdofs", "0.001", "--rounds", "1", "--sample-seconds", "0", "--machine", "kept", "--json", "rows.json")
 WAYS = ["assembled", "cell-matrices", "stored", "recomputed"]
@@ -101,7 +103,19 @@ class Suites(command_test.CommandTest):
         _, rows = self.bench("storages", "--degrees", "8", "--geometry", "deformed", "--ways", "cell-matrices,recomputed")
         self.assertEqual([row["way"] for row in rows], ["recomputed"], "matrices of so many numbers are not stored")
 
+    @unittest.skipUnless(exhaustive(True), "every variant is compiled")
+    def test_first_order_integration_by_all_keys_of_items(self):
+        if "works" not in re.findall(r"^opencl:\d+ +(\S+)", self.run_rafter("doctor").stdout, re.MULTILINE):
+            self.skipTest("this machine has no OpenCL device")
+        _, rows = self.bench("first-order", "--variants", "all", "--device", "opencl", "--cases", "poisson", "--geometry", "curved-tetrahedra")
+        self.assertEqual(len(rows), 7 + 6 * (6 + 30))
+        self.assertEqual(len({(row["order"], row["derivatives"], row["items"]) for row in rows}), len(rows))
+        self.assertEqual([row["items"] for row in rows[:7]], [""] * 7)
+        for workspace in ("none", "geometry", "coefficients", "shapes", "matrix"):
+            self.assertEqual(sum(f"workspace={workspace} " in row["items"] for row in rows), 36)
+
     def test_values_that_options_do_not_take_are_refused(self):
+        self.assert_refused(self.run_rafter("bench", "first-order", "--variants", "all"), "--variants all", "no groups of items")
         self.assert_refused(self.run_rafter("bench", "first-order", "--cases", "stokes"), "--cases", "poisson, convection")
         self.assert_refused(self.run_rafter("bench", "storages", "--ways", "half"), "--ways", "assembled, cell-matrices")
 

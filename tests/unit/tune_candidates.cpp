@@ -6,6 +6,7 @@
 #include <set>
 
 #include <rafter/base/text.hpp>
+#include <rafter/schedule/item_keys.hpp>
 #include <rafter/schedule/key_registry.hpp>
 #include <rafter/schedule/mapping.hpp>
 #include <rafter/schedule/mapping_keys.hpp>
@@ -67,6 +68,28 @@ TEST(Candidates, EveryKeyThatIsTriedHasAUsualValue) {
 TEST(Candidates, BeginWithTheUsualPlan) {
   EXPECT_EQ(schedule::to_string(candidates(hexahedron()).front()),
             schedule::to_string(schedule::parse_plan("factors=store")));
+}
+
+/// Kernels of cell matrices have loops to choose from, and with cells in items groups, orders in memory and an array in
+/// shared memory; all else is as in their usual plan.
+TEST(Candidates, OfCellMatricesHaveOtherLoops) {
+  auto problem = tetrahedron();
+  problem.has_point_matrices = true;
+  problem.matrix_plan = std::make_shared<const schedule::Plan>(schedule::parse_plan("contraction=dense prefetch=0"));
+  const auto on_host = candidates(problem);
+  EXPECT_EQ(on_host.size(), 7U);
+  EXPECT_EQ(values(on_host, "prefetch"), std::set<std::string>{"0"});
+  EXPECT_EQ(values(on_host, "order"), (std::set<std::string>{"tables", "qss", "sqs", "ssq"}));
+  problem.has_point_matrices = false;
+  EXPECT_EQ(values(candidates(problem), "contraction"), std::set<std::string>{"dense"});
+  problem.has_point_matrices = true;
+  problem.target = {.has_lanes = false, .has_groups = true};
+  problem.matrix_plan = std::make_shared<const schedule::Plan>(schedule::usual_plan(problem.target));
+  const auto in_items = candidates(problem);
+  const std::size_t of_groups_and_orders_in_memory = 2 * 3 * 2, loops = 6, workspaces = 5;
+  EXPECT_EQ(in_items.size(), of_groups_and_orders_in_memory * (1 + loops * workspaces));
+  for (const auto& plan : in_items)
+    EXPECT_EQ(plan[schedule::key::padding], plan[schedule::key::workspace] != schedule::Workspace::none);
 }
 
 TEST(Candidates, OnlyGridsOfPointsAreFactorised) {
