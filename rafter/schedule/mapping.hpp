@@ -27,7 +27,8 @@ namespace role {
 inline constexpr const char* cell_vector = "cell_vector";
 } // namespace role
 
-/// The order in memory of the numbers that set-up stores per point, which the kernel that reads them asks for.
+/// The order in memory of the numbers that set-up stores per point, and of matrices of cells (which have one point),
+/// that the kernel that reads them asks for.
 struct StoredOrder {
   int cells = 0; ///< cells side by side: shape (batch, part of so many cells, point, slot, cell); 0: all of a batch
   bool is_by_slot = false; ///< instead: shape (cell, slot, point), and room for the lanes behind the last point

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <rafter/operator/generate/kernel_info.hpp>
-#include <rafter/operator/linear_form.hpp>
 #include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/schedule/mapping.hpp>
 #include <tests/support/interpreter_device.hpp>
@@ -119,25 +118,9 @@ TEST_P(PointsInLanes, FieldsWithMoreDofsThanPoints) {
 }
 
 TEST_P(PointsInLanes, RightHandSidesAndMixedFields) {
-  Problem problem(curved_box(GetParam(), 1),
-                  {{.degree = 3, .components = dim(), .name = "u"}, {.degree = 2, .name = "p"}});
-  const std::string text = "(inner(grad(u), grad(v_u)) - p*div(v_u) - div(u)*v_p + p*v_p)*dx";
-  const auto result = [&](const std::string& plan, std::shared_ptr<device::Device> device) {
-    const op::Operator A(problem.form(text), problem.system(),
-                         planned({.shared_device = std::move(device), .plan = plan}));
-    const op::LinearForm b(problem.form("exp(x[0])*(v_u[1] + v_p)*dx"), problem.system(),
-                           planned({.shared_device = A.kernels().device(), .plan = plan}));
-    auto y = applied(A, random_vector(A, 5));
-    auto f = A.make_vector();
-    b.assemble(f);
-    auto values = values_of(y);
-    const auto more = values_of(f);
-    values.insert(values.end(), more.begin(), more.end());
-    return values;
-  };
-  const auto expected = result(simplest, std::make_shared<InterpreterDevice>());
-  EXPECT_LE(distance(result("mapping=simd_points", device::make_device("host", 1)), expected),
-            1e-12 * largest(expected));
+  const auto expected = action_and_load_of_two_fields(GetParam(), simplest, std::make_shared<InterpreterDevice>());
+  const auto found = action_and_load_of_two_fields(GetParam(), "mapping=simd_points", device::make_device("host", 1));
+  EXPECT_LE(distance(found, expected), 1e-12 * largest(expected));
 }
 
 INSTANTIATE_TEST_SUITE_P(tensor_shapes, PointsInLanes, ::testing::Values("quadrilateral", "hexahedron"),

@@ -9,6 +9,8 @@
 
 #include <rafter/form/parser.hpp>
 #include <rafter/form/scope.hpp>
+#include <rafter/operator/linear_form.hpp>
+#include <rafter/operator/run/form_kernels.hpp>
 #include <rafter/space/discretisation.hpp>
 #include <rafter/space/function_space.hpp>
 #include <rafter/space/interpolate.hpp>
@@ -117,6 +119,23 @@ void expect_action(const op::Operator& A, unsigned seed, std::span<const double>
   std::vector<double> twice(expected.begin(), expected.end());
   for (double& value : twice) value *= 2;
   EXPECT_LE(distance(values_of(y), twice), 2 * tolerance);
+}
+
+std::vector<double> action_and_load_of_two_fields(const std::string& shape, const std::string& plan,
+                                                  std::shared_ptr<device::Device> device) {
+  Problem problem(curved_box(shape, 1),
+                  {{.degree = 3, .components = box_dimension(shape), .name = "u"}, {.degree = 2, .name = "p"}});
+  const std::string text = "(inner(grad(u), grad(v_u)) - p*div(v_u) - div(u)*v_p + p*v_p)*dx";
+  const op::Operator A(problem.form(text), problem.system(),
+                       planned({.shared_device = std::move(device), .plan = plan}));
+  const op::LinearForm b(problem.form("exp(x[0])*(v_u[1] + v_p)*dx"), problem.system(),
+                         planned({.shared_device = A.kernels().device(), .plan = plan}));
+  auto f = A.make_vector();
+  b.assemble(f);
+  auto values = values_of(applied(A, random_vector(A, 5)));
+  const auto more = values_of(f);
+  values.insert(values.end(), more.begin(), more.end());
+  return values;
 }
 
 mesh::Mesh two_material_box(const std::string& shape, int geometry_degree) {

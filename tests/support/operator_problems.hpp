@@ -82,6 +82,11 @@ double distance(std::span<const double> x, std::span<const double> y);
 /// Checks A x for the vector `random_vector(A, seed)`, once stored and once added to itself.
 void expect_action(const op::Operator& A, unsigned seed, std::span<const double> expected, double tolerance);
 
+/// What a saddle point problem of a vector field and a scalar one of lower degree gives on curved cells of a shape: the
+/// operator applied to a random vector, then a right-hand side.
+std::vector<double> action_and_load_of_two_fields(const std::string& shape, const std::string& plan,
+                                                  std::shared_ptr<device::Device> device);
+
 template <class Function>
 op::FieldCondition dirichlet(const std::shared_ptr<const space::FunctionSpace>& space, const Function& f,
                              std::vector<std::int32_t> tags = {}) {
