@@ -210,16 +210,17 @@ TEST(ItemKeysOf, GroupsHaveTheItemsAndCellsOfThePlan) {
 }
 
 TEST(ItemKeysOf, SharedMemoryHoldsOneArrayOfEachCell) {
-  struct Numbers {
+  struct SharedWords {
     std::size_t of_case;
     const char* workspace;
     int count;
   };
   // Prisms have nodes, tetrahedra a map; one coefficient of the Laplacian is the same for all pairs of axes.
   for (const auto& [number, workspace, count] :
-       {Numbers{0, "none", 0}, Numbers{0, "geometry", 12}, Numbers{0, "coefficients", 1}, Numbers{0, "shapes", 12},
-        Numbers{0, "matrix", 16}, Numbers{1, "geometry", 18}, Numbers{1, "shapes", 18}, Numbers{1, "matrix", 36},
-        Numbers{3, "coefficients", 16}, Numbers{3, "matrix", 36}}) {
+       {SharedWords{0, "none", 0}, SharedWords{0, "geometry", 12}, SharedWords{0, "coefficients", 1},
+        SharedWords{0, "shapes", 12}, SharedWords{0, "matrix", 16}, SharedWords{1, "geometry", 18},
+        SharedWords{1, "shapes", 18}, SharedWords{1, "matrix", 36}, SharedWords{3, "coefficients", 16},
+        SharedWords{3, "matrix", 36}}) {
     const auto& of = published_cases[number];
     SCOPED_TRACE(fmt::format("{} {}", of.name, workspace));
     for (const int padding : {0, 1}) {
