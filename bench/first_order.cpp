@@ -126,7 +126,7 @@ Table memory_table() {
 }
 
 Table shared_accesses_table() {
-  return {"accesses of qss to shared memory in table 4, where one array stands there; Rafter's kernels have none there",
+  return {"accesses of qss to shared memory in table 4, where one array stands there",
           {{"paper_shared_geometry", {"geometry", "nodes of the cell"}, "{:5}"},
            {"paper_shared_coefficients", {"coefficients", "of the form"}, "{:5}"},
            {"paper_shared_functions", {"functions", "shape functions and their derivatives"}, "{:5}"},

@@ -208,8 +208,10 @@ std::vector<TunedKernel> tune_kernels(const form::LoweredForm& form, const Syste
         if (c.measured_seconds)
           measurements.push_back({schedule::to_string(c.plan), *c.measured_seconds, c.predicted_seconds});
       tuned.num_timed = measurements.size();
-      if (auto* store = options.planner->options().store.get(); store != nullptr)
+      if (auto* store = options.planner->options().store.get(); store != nullptr) {
         store->remember(decision.key, measurements);
+        if (purpose == Purpose::matrix) store->remember(tune::tuned_matrices, {measurements.front()});
+      }
       decision.plan = decision.candidates.front().plan;
       decision.origin = tune::Origin::measured;
       tuned.info.plan = decision.plan;

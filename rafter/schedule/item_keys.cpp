@@ -39,10 +39,6 @@ std::optional<int> number_of_items(const std::string& text) {
   return std::nullopt;
 }
 
-} // namespace
-
-namespace {
-
 using Tried = std::vector<std::string>;
 
 bool computes_by_points(const PlanningProblem& problem, const Plan& plan) {
@@ -63,7 +59,7 @@ Tried workspaces_tried(const PlanningProblem& problem, const Plan& plan) {
   if (!computes_by_points(problem, plan)) return {"none"};
   return {"none", "geometry", "coefficients", "shapes", "matrix"};
 }
-/// Parts of odd length are in other banks than their neighbours.
+/// Parts as long as their array are tried where there is none.
 Tried paddings_tried(const PlanningProblem&, const Plan& plan) {
   return {plan[key::workspace] == Workspace::none ? "0" : "1"};
 }

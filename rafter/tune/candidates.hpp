@@ -8,7 +8,8 @@
 namespace rafter::tune {
 
 /// All plans that make sense: for every key that such a plan has, the values that are tried (schedule::Key::tried). The
-/// usual one stands first. Candidates of kernels of cell matrices are their usual plan with other loops.
+/// usual one stands first. Candidates of kernels of cell matrices are their usual plan with other values of a
+/// few keys (schedule::Key::is_tried_in_matrices).
 std::vector<schedule::Plan> candidates(const schedule::PlanningProblem& problem,
                                        const schedule::KeyRegistry& keys = schedule::key_registry());
 

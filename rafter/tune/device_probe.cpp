@@ -89,14 +89,14 @@ private:
     const std::size_t wanted = options.memory_bytes > 0 ? options.memory_bytes : std::min(usual, known);
     std::size_t bytes = wanted / 3;
     if (capabilities_.most_buffer_bytes > 0) bytes = std::min(bytes, capabilities_.most_buffer_bytes);
-    return std::max(product_numbers() / numbers_of_group() + 1, bytes / sizeof(double) / numbers_of_group()) *
+    return std::max(most_product_numbers() / numbers_of_group() + 1, bytes / sizeof(double) / numbers_of_group()) *
            numbers_of_group();
   }
   std::size_t numbers_of_group() const {
     return static_cast<std::size_t>(programs_.items) * ProbePrograms::numbers_per_item;
   }
   /// Numbers of the largest of the three matrices that one group multiplies.
-  std::size_t product_numbers() const {
+  std::size_t most_product_numbers() const {
     const int rows = programs_.product_rows(), columns = programs_.product_columns();
     return static_cast<std::size_t>(
         std::max({rows * columns, programs_.product_depth * rows, programs_.product_depth * columns}));
@@ -170,7 +170,7 @@ private:
   }
 
   double matrix_product() {
-    const auto groups = std::min(many_groups(), static_cast<std::int64_t>(numbers_ / product_numbers()));
+    const auto groups = std::min(many_groups(), static_cast<std::int64_t>(numbers_ / most_product_numbers()));
     return static_cast<double>(groups) * programs_.product_flops() *
            best_rate([&](int runs) { return seconds_of("matrix_product", groups, runs); });
   }

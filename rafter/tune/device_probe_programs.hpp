@@ -39,8 +39,6 @@ struct ProbePrograms {
   schedule::LoopProgram matrix_product() const;
   int product_rows() const { return tile * items_of_rows(); }
   int product_columns() const { return tile * (items / items_of_rows()); }
-  /// Numbers of B that a batch reads.
-  int product_numbers() const { return product_depth * product_columns(); }
   /// A program that does nothing, argument (y).
   schedule::LoopProgram empty() const;
 

@@ -24,6 +24,10 @@ struct Measurement {
   bool operator==(const Measurement&) const = default;
 };
 
+/// Under this name something is kept once plans of kernels of cell matrices were measured. Where nothing is, such
+/// kernels need not be described to be looked up.
+inline constexpr const char* tuned_matrices = "kernels of cell matrices";
+
 /// Keeps measurements in one SQLite file (with write-ahead log), which several processes may use. Each row has a hash
 /// of its kernel, plan and times; a row for which it does not hold is removed. Losing the file costs only time: one
 /// that is damaged or of another version is renamed to "<file>.damaged" and begun anew; one that is locked or not

@@ -172,7 +172,8 @@ TEST(Operations, ThePlainMappingCountsTheSameWork) {
 
 TEST(Traffic, BytesPerCellAreThoseOfVectorsAndStoredFactors) {
   for (int degree = 1; degree <= max_degree; ++degree) {
-    const auto affine = schedule::count(schedule::read(kernel_of(form_cases()[1], "hexahedron", degree).loop_program));
+    const auto affine = schedule::count(
+        schedule::read(kernel_of(form_cases()[1], "hexahedron", degree, "contraction=collocated").loop_program));
     const double dofs = std::pow(degree + 1, 3), interior = std::pow(degree - 1, 3);
     // Each dof of eight cells is written once. The loop that clears what the batch touches first counts as one number.
     EXPECT_EQ(affine.global.written_bytes, 64 * dofs + 8) << degree;

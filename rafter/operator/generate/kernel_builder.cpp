@@ -77,7 +77,10 @@ GeneratedKernel build_kernel(const KernelSpecification& specification, const Ker
   tune::Decision decision;
   const bool is_usual = has_usual_plan(specification, options);
   if (!options.plan || is_usual) decision.origin = is_usual ? tune::Origin::usual : tune::Origin::predicted;
-  if (may_be_measured(specification, options) && planner.store != nullptr && planner.store->exists()) {
+  const auto* store = planner.store.get();
+  const bool has_store = store != nullptr && store->exists();
+  if (has_store && may_be_measured(specification, options) &&
+      (!is_usual || !store->find(tune::tuned_matrices).empty())) {
     auto measured = generating().measured();
     if (!is_usual || measured.origin == tune::Origin::measured) decision = std::move(measured);
   }
