@@ -25,8 +25,8 @@ struct BeamSolver {
   bool is_general = false; ///< the law is a tensor of 81 numbers instead of the isotropic one
   /// Points along each axis beyond the degree; 0: the smallest rule that is exact.
   int extra_points = 2;
-  /// Operators are two loops that meet in memory, the second with `plan` (StressVectorOperator), and this is the plan
-  /// of the first; empty: they are one loop.
+  /// Plan of the first of two loops that meet in memory, the second of which has `plan` (StressVectorOperator). It is
+  /// empty where one loop does both.
   const char* stress_plan = "";
 };
 /// Dense tables in one loop per cell are what comes closest to MFEM's partial assembly of an operator on global vectors

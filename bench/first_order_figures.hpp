@@ -6,8 +6,8 @@
 #include <bench/integration_rates.hpp>
 #include <bench/report.hpp>
 
-/// Figures 3 to 5 of the paper of published_first_order.hpp: time, rates and shares of benchmarks of the fastest order
-/// of loops, on this machine and on those of the paper.
+/// Figures 3 to 5 of the paper of published_first_order.hpp show times, rates and shares of benchmarks. Here they are
+/// those of the fastest order of loops, on this machine and on those of the paper.
 namespace rafter::bench {
 
 /// Adds the figures of the fastest row of a case, which takes row["ns"] for a cell: best_ns, best_gbytes_per_second,

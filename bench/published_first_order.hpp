@@ -23,7 +23,7 @@ struct PublishedIntegration {
   /// Accesses of qss to shared memory, where the geometry, the coefficients, the shape functions, or matrix and vector
   /// stand there.
   int shared_geometry, shared_coefficients, shared_functions, shared_matrix;
-  std::array<int, 3> operations; ///< of each order
+  std::array<int, 3> operations; ///< operations of a cell, shape (order)
 
   constexpr int input_words() const { return geometry_words + coefficient_words; }
   constexpr int output_words() const { return matrix_words + vector_words; }
@@ -45,7 +45,7 @@ using PublishedTimes = std::array<std::array<double, 3>, published_integration.s
 /// A platform of the paper: cores of table 1 (those that were used), the rates of STREAM and DGEMM of table 5, the
 /// estimates of table 6 as they are printed, and the times of table 7.
 struct PublishedPlatform {
-  const char *key, *label, *name; ///< of keys of rows, of columns, of legends
+  const char *key, *label, *name; ///< its names in keys of rows, in heads of columns and in legends
   IntegrationRates rates;
   PublishedTimes estimates, times;
 
@@ -61,8 +61,8 @@ struct PublishedPlatform {
     return best;
   }
 };
-/// Of the estimates, those of ssq on prisms contradict tables 4 and 5 for the Xeon Phi, which give 65.33 and 77.66:
-/// printed are the numbers of sqs on the two Xeons. The shares that table 7 prints belong to the right ones.
+/// The estimates of ssq on prisms for the Xeon Phi contradict tables 4 and 5, from which 65.33 and 77.66 follow. The
+/// paper prints the numbers of sqs on the two Xeons there. The shares that table 7 prints belong to the right ones.
 inline constexpr std::array published_platforms{
     PublishedPlatform{
         "xeon",

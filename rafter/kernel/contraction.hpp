@@ -15,8 +15,8 @@ enum class Contraction : std::uint8_t {
   separable, ///< integrals along each axis as 1D matrices, for tensor cells with coefficients that are constant on each
   pointwise, ///< cell matrices alone: sums over points and pairs of functions, by their physical derivatives
   cell_matrices, ///< no reference matrices: products with the matrix of each cell, which set-up stores
-  slice_wise ///< per derivative, but what slots have in common is contracted once; from the last axis on and back, so
-             ///< that what lies between needs no more than the points of a layer
+  slice_wise     ///< it is as per_derivative, but what slots have in common is contracted once, and the last axis comes
+                 ///< first, so that arrays between contractions hold a layer of points
 };
 constexpr Contraction last_contraction = Contraction::slice_wise;
 std::string_view name(Contraction contraction);

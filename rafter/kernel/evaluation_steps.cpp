@@ -98,7 +98,7 @@ private:
     for (std::size_t s = 0; s < slots.size(); ++s) result[slots[s]] = {array, 0, static_cast<int>(s)};
     return result;
   }
-  /// From the last axis on: slots have the more contractions in common, the later their derivatives differ.
+  /// Contracts from the last axis on. Slots have the more contractions in common, the later their derivatives differ.
   Slots evaluate_slice_wise(int dofs, const Element& element, const std::set<BasisSlot>& wanted,
                             const std::string& name) {
     Slots result;

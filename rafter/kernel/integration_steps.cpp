@@ -109,7 +109,7 @@ private:
     }
     return result;
   }
-  /// From the first axis on: what has the same matrices along all axes that follow is added up.
+  /// Contracts from the first axis on. What has the same matrices along all axes that follow is added up.
   int slice_wise(const Slots& places, const Element& element, std::size_t f) {
     struct Part {
       int array;

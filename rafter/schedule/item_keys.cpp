@@ -59,7 +59,7 @@ Tried workspaces_tried(const PlanningProblem& problem, const Plan& plan) {
   if (!computes_by_points(problem, plan)) return {"none"};
   return {"none", "geometry", "coefficients", "shapes", "matrix"};
 }
-/// Parts as long as their array are tried where there is none.
+/// One number is left free behind each part, where items have any.
 Tried paddings_tried(const PlanningProblem&, const Plan& plan) {
   return {plan[key::workspace] == Workspace::none ? "0" : "1"};
 }

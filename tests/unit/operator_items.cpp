@@ -51,7 +51,9 @@ TEST_P(CellPerItem, EqualsTheHostForAllWaysToAdd) {
   test::Problem problem(test::scrambled(test::box(shape), 1), 2, 0);
   problem.with("kappa", 0.7);
   for (const char* scatter : {"atomic", "coloured", "two-pass"})
-    for (const char* keys : {"vector_width=1", "vector_width=8", "vector_width=4 indices=dofs", "vector_width=2"})
+    for (const char* keys :
+         {"vector_width=1", "vector_width=1 read=plain", "vector_width=1 read=staged work_group=16 cells_per_item=3",
+          "vector_width=8", "vector_width=4 indices=dofs", "vector_width=2"})
       expect_equal(problem, "((1 + x[0]*x[0])*inner(grad(u), grad(v)) + u*v)*dx + u*v*ds(1)",
                    fmt::format("mapping=cell_per_item scatter={} {}", scatter, keys));
 }
@@ -65,6 +67,7 @@ TEST_P(CellPerItem, EqualsTheHostForVectorsOnCurvedCells) {
        {"mapping=cell_per_item factors=recompute", "mapping=cell_per_item scatter=coloured contraction=dense",
         "mapping=cell_per_item contraction=per-derivative even_odd=0",
         "mapping=cell_per_item contraction=slice-wise even_odd=0", "mapping=cell_per_item vector_width=8 factors=store",
+        "mapping=cell_per_item vector_width=1 factors=recompute read=staged padding=1",
         "mapping=cell_per_item vector_width=4 contraction=dense",
         "mapping=cell_per_item vector_width=4 scatter=coloured subbatches=2 contraction=dense unroll=0"})
     expect_equal(problem, test::elasticity_form(dim), plan);

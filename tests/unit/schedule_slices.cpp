@@ -54,6 +54,7 @@ TEST(SliceSchedules, KeepNoMoreThanALayerOrALineOfWhatLiesBetween) {
     schedule::verify(program, *slices);
     const double n = degree + 1, q = degree + 2;
     // What is contracted along the last axis is values and derivatives of three components, and dofs stand beside.
+    for (const std::size_t num_axes : {1, 2, 3}) EXPECT_GT(numbers_kept(program, *slices, num_axes), 0) << degree;
     EXPECT_LE(numbers_kept(program, *slices, 3), 3 * n * n * (2 * q + n)) << degree;
     EXPECT_LE(numbers_kept(program, *slices, 2), 9 * n * q) << degree;
     EXPECT_LE(numbers_kept(program, *slices, 1), 9 * q) << degree;

@@ -92,7 +92,9 @@ GeneratedKernel build_kernel(const KernelSpecification& specification, const Ker
     result.programs = std::move(*known);
     if (decision.origin == tune::Origin::predicted) decision.seconds = result.programs.seconds;
   } else {
-    decision = generating().decide();
+    // A measured plan of a kernel with a usual one is all that there is to decide, unless candidates are asked for.
+    const bool is_decided = is_usual && decision.origin == tune::Origin::measured && !planner.weighs_all;
+    if (!is_decided) decision = generating().decide();
     result.programs = generating().generate(decision);
     if (kernel_texts != nullptr) kernel_texts->remember(result.specification, result.programs);
   }

@@ -170,8 +170,7 @@ tune::Decision KernelGenerator::decide() {
   tune::Decision decision;
   if (has_usual_plan(specification_, options_)) {
     const bool weighs = planner().options().weighs_all && !is_too_large_;
-    if (may_be_measured(specification_, options_))
-      decision = weighs ? planner().decide(problem(), lowering_) : measured();
+    if (weighs && may_be_measured(specification_, options_)) decision = planner().decide(problem(), lowering_);
     if (decision.origin == tune::Origin::measured) return decision;
     decision.plan = usual_plan();
     decision.origin = tune::Origin::usual;

@@ -35,7 +35,8 @@ public:
   /// Returns the plan that was measured, for kernels that may_be_measured. If none was, the origin is `predicted` and
   /// the plan says nothing.
   tune::Decision measured() { return planner().known(problem()); }
-  /// Decides for the plan that was asked for, the usual one, or the planner's choice.
+  /// Decides for the plan that was asked for, the usual one, or the planner's choice. Measured plans of kernels with a
+  /// usual one are taken only where all candidates are weighed (PlannerOptions::weighs_all): else measured() has them.
   tune::Decision decide();
   /// Makes the kernel of the plan of a decision. It is called once.
   tune::KernelPrograms generate(const tune::Decision& decision);
